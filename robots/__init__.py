@@ -1,0 +1,28 @@
+"""Robots: descriptions by name (`load`, `names`) and everything that can be read and written.
+
+For example `robot = Kinematic(load("talos"))`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sot.robots.kinematic import Kinematic
+    from sot.robots.loader import load, names
+
+__all__ = ["Kinematic", "load", "names"]
+
+# Where each name lives. Modules are imported when a name is first used: a simulator does not load a device.
+_HOMES = {"Kinematic": "kinematic", "load": "loader", "names": "loader"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,119 @@
+"""A robot that does what it is told: velocities become motion, exactly, without dynamics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sot.description import Description
+from sot.errors import ModelError, RobotError
+from sot.model import Model
+from sot.postures import normalized
+from sot.state import Command, State
+
+LARGEST_STEP = 1e6  # m or rad in one period: beyond that, angles have no digits left
+
+
+class Kinematic:
+    """Simulated robot that integrates commanded velocities: q ← q ⊕ v dt at each `write`.
+
+    On a free or planar base, and on joints that turn without end, ⊕ follows the constant velocity exactly
+    (a screw motion), so there is no integration error. Only `Command.v` is used; limits are the controller's
+    business.
+
+    Args:
+        robot: What to simulate.
+        dt: Period of one step, s.
+        q: Configuration to start from, shape (nq,); default: home.
+        lag: Time constant with which the velocity follows the command, s; 0: at once.
+        noise: Standard deviation of the measured configuration, rad and m, in the tangent space.
+        seed: Seed of the noise: equal seeds give equal runs.
+    """
+
+    def __init__(
+        self,
+        robot: Description,
+        dt: float = 1e-3,
+        q: np.ndarray | None = None,
+        *,
+        lag: float = 0.0,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.robot = robot
+        self.model = Model(robot)
+        self.dt = _number(dt, "dt", positive=True)
+        self.noise = _number(noise, "noise")
+        # First-order lag over one step: v ← v + (1 − e^(−dt/lag)) (command − v).
+        lag = _number(lag, "lag")
+        self._follow = 1.0 - math.exp(-self.dt / lag) if lag > 0.0 else 1.0
+        self._rng = np.random.default_rng(seed)
+        self._steps = 0
+        self._closed = False
+        self._q = _configuration(self.model, robot.home if q is None else q)
+        self._v = np.zeros(self.model.nv)
+        self._measured = self._measure()
+
+    def read(self) -> State:
+        """The state now; the same until the next `write`."""
+        # Counting steps, not adding periods: the time does not drift.
+        return State(self._steps * self.dt, self._measured.copy(), self._v.copy())
+
+    def write(self, command: Command) -> None:
+        """Move for one period with the commanded velocity.
+
+        Raises:
+            RobotError: The robot is closed, or the velocity is not nv finite numbers. The state is then
+                unchanged.
+        """
+        if self._closed:
+            raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
+        where = f"robot '{self.robot.name}': velocity command"
+        wanted = _vector(getattr(command, "v", None), self.model.nv, where)
+        v = self._v + self._follow * (wanted - self._v)
+        if not (np.abs(v).max() * self.dt <= LARGEST_STEP):
+            raise RobotError(f"{where}: {np.abs(v).max():.3g} is too large to be followed")
+        q = self.model.integrate(self._q, v * self.dt)
+        self._q, self._v = q, v
+        self._steps += 1
+        self._measured = self._measure()
+
+    def close(self) -> None:
+        """Stop. May be called twice; the last state can still be read."""
+        self._closed = True
+
+    def _measure(self) -> np.ndarray:
+        if self.noise == 0.0:
+            return self._q
+        return self.model.integrate(self._q, self.noise * self._rng.standard_normal(self.model.nv))
+
+
+def _number(value: object, name: str, positive: bool = False) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]  # the except clause answers wrong types
+    except (TypeError, ValueError):
+        raise RobotError(f"{name}: expected a number, got {value!r}") from None
+    if not (number < math.inf and (number > 0.0 if positive else number >= 0.0)):
+        raise RobotError(f"{name}: expected a finite number {'>' if positive else '≥'} 0, got {number}")
+    return number
+
+
+def _vector(value: object, size: int, where: str) -> np.ndarray:
+    try:
+        array = np.array(value).astype(float, casting="same_kind")  # a copy; not from text or complex numbers
+    except (TypeError, ValueError):
+        raise RobotError(f"{where}: expected {size} numbers, got {value!r}") from None
+    if array.shape != (size,):
+        raise RobotError(f"{where}: expected {size} numbers, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise RobotError(f"{where}: entry {int(np.argmin(np.isfinite(array)))} is not finite")
+    return array
+
+
+def _configuration(model: Model, value: object) -> np.ndarray:
+    q = _vector(value, model.nq, "start configuration q")
+    try:
+        return normalized(model.pin, q, "start configuration q")
+    except ModelError as error:
+        raise RobotError(str(error)) from None

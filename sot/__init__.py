@@ -1,0 +1,91 @@
+"""A task-hierarchy whole-body controller: write a stack of tasks, get velocities.
+
+    import sot
+    from sot.robots import Kinematic, load
+    from sot.tasks import JointLimits, Pose, Posture
+
+    panda = load("panda")
+    hand = Pose("panda_hand", reference=sot.move(by=[0.1, 0.0, -0.2], duration=2.0))
+    stack = sot.Stack([JointLimits()], [hand], [Posture()])
+    run = sot.run(Kinematic(panda), sot.Controller(panda, stack), duration=3.0)
+    print(run.summary())
+
+Robots are in `sot.robots`, tasks and constraints in `sot.tasks`. Modules are imported when a name is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below finds the same names
+    from sot import errors as errors
+    from sot.controller import Controller as Controller
+    from sot.description import Description as Description
+    from sot.entry import Box as Box
+    from sot.entry import Constraint as Constraint
+    from sot.entry import Rows as Rows
+    from sot.entry import Tick as Tick
+    from sot.feature import Feature as Feature
+    from sot.gain import AdaptiveGain as AdaptiveGain
+    from sot.lie import SE3 as SE3
+    from sot.loop import Loop as Loop
+    from sot.loop import run as run
+    from sot.model import Model as Model
+    from sot.recount import Run as Run
+    from sot.reference import circle as circle
+    from sot.reference import follow as follow
+    from sot.reference import function as function
+    from sot.reference import hold as hold
+    from sot.reference import move as move
+    from sot.reference import sine as sine
+    from sot.reference import spline as spline
+    from sot.reference import trapezoid as trapezoid
+    from sot.reference import waypoints as waypoints
+    from sot.robot import Robot as Robot
+    from sot.stack import Stack as Stack
+    from sot.state import Command as Command
+    from sot.state import State as State
+    from sot.task import FeatureTask as FeatureTask
+    from sot.task import Task as Task
+    from sot.viewer import Viewer as Viewer
+
+__version__ = "0.1.0"
+
+# Module → names that users take from it.
+_HOMES = {
+    "controller": ("Controller",),
+    "description": ("Description",),
+    "entry": ("Box", "Constraint", "Rows", "Tick"),
+    "feature": ("Feature",),
+    "gain": ("AdaptiveGain",),
+    "lie": ("SE3",),
+    "loop": ("Loop", "run"),
+    "model": ("Model",),
+    "recount": ("Run",),
+    "reference": (
+        "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",
+    ),
+    "robot": ("Robot",),
+    "stack": ("Stack",),
+    "state": ("Command", "State"),
+    "task": ("FeatureTask", "Task"),
+    "viewer": ("Viewer",),
+}  # fmt: skip
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", "errors", *_MODULES]  # noqa: PLE0604 - names of the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return importlib.import_module("sot.errors")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'sot' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"sot.{_MODULES[name]}"), name)
+    globals()[name] = value  # found at once the next time
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

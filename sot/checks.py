@@ -1,0 +1,38 @@
+"""Checks on what users pass in, written so that NaN fails them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sot.errors import TaskError
+
+
+def vector(value: object, size: int, where: str, *, repeat: bool = True) -> np.ndarray:
+    """A finite vector of the given size; a single number is repeated, unless `repeat` is off."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TaskError(f"{where}: expected {size} numbers, got {value!r}") from None
+    if array.ndim == 0 and (repeat or size == 1):
+        array = np.full(size, float(array))
+    if array.shape != (size,):
+        raise TaskError(f"{where}: expected {size} numbers, got {_shape(array)}")
+    if not np.isfinite(array).all():
+        raise TaskError(f"{where}: has a value that is not finite: {array.tolist()}")
+    return array
+
+
+def _shape(array: np.ndarray) -> str:
+    return f"the single number {float(array):g}" if array.ndim == 0 else f"shape {array.shape}"
+
+
+def positive(value: object, where: str, *, zero: bool = False, infinite: bool = False) -> float:
+    """A number above zero (or zero, or infinite, where allowed)."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # the except clause answers wrong types
+    except (TypeError, ValueError):
+        raise TaskError(f"{where}: expected a number, got {value!r}") from None
+    ok = number >= 0.0 if zero else number > 0.0
+    if not (ok and (infinite or number < np.inf)):
+        raise TaskError(f"{where}: expected a number {'≥' if zero else '>'} 0, got {number}")
+    return number

@@ -1,0 +1,220 @@
+"""From a state to a command: `Controller.step`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sot.checks import positive
+from sot.description import Description
+from sot.entry import Entry, Tick
+from sot.errors import ConfigError, RobotError, unknown
+from sot.model import Model
+from sot.plan import Levels, Plan
+from sot.solvers.choice import MEANINGS, Solver, make_solver
+from sot.solvers.status import CAPPED, NOT_FINITE
+from sot.stack import Stack
+from sot.state import Command, State
+
+if TYPE_CHECKING:
+    from sot.diagnosis import Explanation
+    from sot.infeasibility import Report
+
+INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
+
+
+@dataclass
+class Phase:
+    """A version of the stack that takes part in the command.
+
+    Attributes:
+        plan: Its rows.
+        solver: Its solver.
+        start: When it began to take over, s.
+        ramp: Seconds in which it takes over.
+    """
+
+    plan: Plan
+    solver: Solver
+    start: float
+    ramp: float
+
+    def share(self, time: float) -> float:
+        """Part of the command that is its own: 3s² − 2s³ over the ramp."""
+        if self.ramp <= 0.0:
+            return 1.0
+        s = min(max((time - self.start) / self.ramp, 0.0), 1.0)
+        return s * s * (3.0 - 2.0 * s)
+
+
+@dataclass
+class Counters:
+    """What happened since the start."""
+
+    ticks: int = 0
+    infeasible: int = 0
+    capped: int = 0
+    nonfinite: int = 0
+    iterations: int = 0
+
+
+class Controller:
+    """Turns states into commands, tick by tick.
+
+        controller = sot.Controller(robot, stack, solver="hierarchical", dt=1e-3)
+        command = controller.step(state)
+
+    `step` has no clock and no input or output but its arguments: the same states give the same commands. An
+    infeasible tick is no exception: the command violates as little as possible, in the order of the stack, and
+    `controller.report()` names the causes.
+    """
+
+    def __init__(
+        self,
+        robot: Description,
+        stack: Stack,
+        *,
+        solver: Literal["nullspace", "hierarchical", "weighted"] = "hierarchical",
+        dt: float = 1e-3,
+        backend: str = "sot",
+        compiled: bool = True,
+        max_iterations: int = 100,
+        budget: float | None = None,
+    ) -> None:
+        """
+        Args:
+            robot: What `sot.robots.load` gives.
+            stack: Tasks and constraints in order.
+            solver: Meaning of the order: `nullspace`, `hierarchical` or `weighted`.
+            dt: Nominal period, s.
+            backend: Quadratic program behind `weighted`: `sot` (built in), `daqp` or `quadprog`.
+            compiled: Use the compiled kernels; False takes the plain numpy definitions.
+            max_iterations: Cap of the active-set loop.
+            budget: Largest time of one solve, s.
+        """
+        if solver not in MEANINGS:
+            raise ConfigError(unknown("solver", solver, MEANINGS))
+        self.robot, self.stack = robot, stack
+        self.meaning, self.backend, self.compiled = solver, backend, compiled
+        self.dt = positive(dt, "dt")
+        self.max_iterations, self.budget = max_iterations, budget
+        self.model = Model(robot)
+        self.counters = Counters()
+        self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
+        self._started = False
+        for entry in stack:
+            entry.reset()
+        stack.changes.clear()
+        self.phases = [self._phase(stack.levels, 0.0, 0.0)]
+
+    @property
+    def plan(self) -> Plan:
+        """Plan of the newest version of the stack."""
+        return self.phases[-1].plan
+
+    @property
+    def solver(self) -> Solver:
+        """Solver of the newest version of the stack."""
+        return self.phases[-1].solver
+
+    def step(self, state: State, dt: float | None = None) -> Command:
+        """Command for a state.
+
+        Args:
+            state: What the robot told.
+            dt: How long the command will act, s; the nominal period by default.
+        """
+        tick = self._tick
+        tick.time, tick.dt = state.time, self.dt if dt is None else dt
+        if not self._started:
+            self._begin(state)
+        self.model.update(state.q, state.v)
+        if self.stack.changes:
+            self._take_changes(state.time)
+        x = self._solve(self.phases[0], tick).copy()
+        for phase in self.phases[1:]:
+            x += phase.share(state.time) * (self._solve(phase, tick) - x)
+        if len(self.phases) > 1:
+            self._retire(state.time)
+        tick.previous = x
+        self.counters.ticks += 1
+        return Command(state.time, x)
+
+    def explain(self) -> Explanation:
+        """The last tick, level by level: rank, residual, active limits, and who blocks whom."""
+        from sot.diagnosis import explain
+
+        return explain(self)
+
+    def report(self) -> Report:
+        """What the last tick could not do: which tasks and limits clash, and by how much."""
+        from sot.infeasibility import report
+
+        return report(self)
+
+    def _solve(self, phase: Phase, tick: Tick) -> np.ndarray:
+        phase.plan.write(tick)
+        solver = phase.solver
+        outcome = solver.solve(self.max_iterations, self.budget)
+        if outcome == NOT_FINITE:
+            outcome = self._without_nonfinite(phase)
+        self.counters.iterations += solver.iterations
+        if outcome == CAPPED:
+            self.counters.capped += 1
+        if phase.plan.crossed or solver.hard_residual() > INFEASIBLE:
+            self.counters.infeasible += 1
+        return solver.x
+
+    def _without_nonfinite(self, phase: Phase) -> int:
+        """A row with NaN or infinity asks for nothing this tick; if the state itself is not finite, say so."""
+        if not (np.isfinite(self.model.q).all() and np.isfinite(self.model.v).all()):
+            raise RobotError(f"the state at t = {self._tick.time:.6g} s is not finite: q = {self.model.q.tolist()}")
+        self.counters.nonfinite += 1
+        phase.plan.drop_nonfinite()
+        phase.solver.forget()
+        outcome = phase.solver.solve(self.max_iterations, self.budget)
+        if outcome == NOT_FINITE:  # nothing to be made of these numbers: stand still, as far as the bounds allow
+            phase.solver.forget()
+            np.clip(0.0, phase.plan.problem.x_lower, phase.plan.problem.x_upper, out=phase.solver.x)
+        return outcome
+
+    def _begin(self, state: State) -> None:
+        if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
+            raise RobotError(
+                f"state of shape q {state.q.shape}, v {state.v.shape} does not fit robot '{self.robot.name}', "
+                f"which has q ({self.model.nq},), v ({self.model.nv},)"
+            )
+        self._tick.previous = state.v.copy()
+        self._started = True
+
+    # -- run-time changes of the stack ---------------------------------------------------------------
+
+    def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
+        plan = Plan(levels, self.model, weighted=self.meaning == "weighted", compiled=self.compiled)
+        solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
+        return Phase(plan, solver, start, ramp)
+
+    def _take_changes(self, time: float) -> None:
+        """All changes since the last tick become one new phase, blended in over the longest of their ramps."""
+        ramp = max(change.ramp for change in self.stack.changes)
+        levels = self.stack.changes[-1].levels
+        self.stack.changes.clear()
+        known: set[Entry] = {block.entry for phase in self.phases for block in phase.plan.blocks}
+        for level in levels:
+            for entry in level:
+                if entry not in known:
+                    entry.reset()
+        phase = self._phase(levels, time, ramp)
+        if self._started and ramp > 0.0:
+            self.phases.append(phase)
+        else:
+            self.phases = [phase]
+
+    def _retire(self, time: float) -> None:
+        """A phase that has taken over completely ends the older ones."""
+        for i in range(len(self.phases) - 1, 0, -1):
+            if self.phases[i].share(time) >= 1.0:
+                del self.phases[:i]
+                return

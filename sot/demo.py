@@ -1,0 +1,39 @@
+"""`sot demo`: a humanoid stands, sways and reaches, everything in one stack."""
+
+from __future__ import annotations
+
+from math import pi
+
+import sot
+from sot.recount import Run
+
+
+def demo(headless: bool = False, duration: float = 12.0) -> Run:
+    """Talos keeps its feet on the ground, sways, and moves both hands.
+
+    Args:
+        headless: Do not show it, and do not wait for the clock.
+        duration: s.
+    """
+    from sot.robots import Kinematic, load
+    from sot.tasks import CenterOfMass, JointLimits, Pose, Posture
+
+    talos = load("talos")
+    left = Pose("gripper_left_base_link", name="left hand", gain=10.0)
+    right = Pose("gripper_right_base_link", name="right hand", gain=10.0)
+    com = CenterOfMass(gain=10.0)
+    stack = sot.Stack(
+        [JointLimits()],
+        [Pose("left_sole_link", name="left foot"), Pose("right_sole_link", name="right foot")],
+        [com],
+        [left, right],
+        [Posture()],
+    )
+    com.reference = sot.sine([0.0, 0.05, -0.0], frequency=0.25, fade=2.0)
+    left.reference = sot.circle(0.12, speed=0.5 * pi, axes=([0, -1, 0], [0, 0, 1]), fade=2.0)
+    right.reference = sot.move(by=[0.10, -0.05, 0.30], duration=4.0)
+    controller = sot.Controller(talos, stack, dt=2e-3)
+    viewer = None if headless else sot.Viewer(talos, open_browser=True)
+    run = sot.run(Kinematic(talos, dt=2e-3), controller, duration, viewer=viewer)
+    print(run.summary())
+    return run

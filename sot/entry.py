@@ -1,0 +1,105 @@
+"""What a stack is made of: `Entry`, and the rows that every entry becomes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sot.checks import positive
+from sot.model import Model
+
+
+@dataclass(slots=True)
+class Tick:
+    """The instant for which rows are made.
+
+    Attributes:
+        time: Time of the state, s.
+        dt: How long the command will act, s.
+        previous: Velocity commanded one tick ago, shape (nv,).
+    """
+
+    time: float
+    dt: float
+    previous: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """lower ≤ A v ≤ upper; an equality where the two bounds meet."""
+
+    A: np.ndarray  # (k, nv)
+    lower: np.ndarray  # (k,)
+    upper: np.ndarray  # (k,)
+
+
+class Entry(ABC):
+    """A task or a constraint: anything that asks something of the motion.
+
+    On level 0 of a stack an entry is hard; on any later level its violation is minimised.
+    """
+
+    kind: ClassVar[str] = "entry"
+
+    def __init__(self, *, name: str | None = None, weight: float = 1.0) -> None:
+        self.name = name or self.default_name()
+        self.weight = positive(weight, f"{self.name}: weight")
+
+    def default_name(self) -> str:
+        """Name used when the user gives none."""
+        return self.kind
+
+    def setup(self, model: Model) -> None:  # noqa: B027 - optional hook, nothing to do by default
+        """Look up names and sizes once, when the entry joins a stack that is run."""
+
+    def reset(self) -> None:  # noqa: B027 - optional hook
+        """Forget everything from an earlier run. Called when the entry joins a controller."""
+
+    def begin(self, model: Model, tick: Tick) -> None:  # noqa: B027 - optional hook
+        """Called before every tick's rows: take over new targets, move references on."""
+
+    @abstractmethod
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        """The rows at this tick, not yet scaled by the weight."""
+
+    def labels(self, count: int) -> list[str]:
+        """A short name for each row, used in reports."""
+        return [str(i) for i in range(count)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}'>"
+
+
+class Constraint(Entry):
+    """An entry that bounds the motion: `rows` gives two-sided bounds."""
+
+    kind = "constraint"
+
+    def violation(self, model: Model, tick: Tick, v: np.ndarray) -> float:
+        """By how much a commanded velocity breaks the worst row at this state, 0 if it breaks none.
+
+        Loops ask this after the fact, so it looks at the robot and the command and not at what a solver says.
+        """
+        rows = self.rows(model, tick)
+        y = rows.A @ v
+        return float(np.max([y - rows.upper, rows.lower - y], initial=0.0))
+
+
+class Box(Constraint):
+    """A constraint that bounds each velocity by itself: lower ≤ v ≤ upper.
+
+    Solvers treat hard boxes as simple bounds, which costs next to nothing.
+    """
+
+    kind = "box"
+
+    @abstractmethod
+    def box(self, model: Model, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bound of v, each of shape (nv,); ±inf where there is none."""
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        lower, upper = self.box(model, tick)
+        return Rows(np.eye(model.nv), lower, upper)

@@ -1,0 +1,179 @@
+"""What came out of a run, measured on the robot and not taken from a solver's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sot.controller import Controller
+from sot.entry import Constraint, Tick
+from sot.state import Command, State
+from sot.task import Task
+
+KEPT = 1e-6  # a violation up to this counts as kept: integration and rounding
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Times of one tick in µs: median, 99th percentile, longest."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """Outcome of a run.
+
+    Attributes:
+        robot: Name of the robot.
+        solver: Meaning of the stack's order.
+        dt: Period, s.
+        ticks: Commands that were sent.
+        tick_us: Time of `controller.step`, µs.
+        final_error: Norm of each task's error at the end, rows that a mask drops left out; m, rad or mixed.
+        max_violation: By how much each constraint was broken at worst, 0 if never.
+        hard: Names of the constraints that stand on level 0.
+        infeasible_ticks: Ticks whose hard rows contradicted each other.
+        capped_ticks: Ticks in which the solver ran out of iterations or time.
+        late_ticks: Ticks that were missed in real time and skipped.
+        state: Last state of the robot.
+    """
+
+    robot: str
+    solver: str
+    dt: float
+    ticks: int
+    tick_us: Percentiles
+    final_error: dict[str, float]
+    max_violation: dict[str, float]
+    hard: tuple[str, ...]
+    infeasible_ticks: int
+    capped_ticks: int
+    late_ticks: int
+    state: State = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """True if every tick was feasible, all hard constraints were kept and all errors are finite."""
+        kept = all(self.max_violation[name] <= KEPT for name in self.hard)
+        return kept and self.infeasible_ticks == 0 and bool(np.isfinite(list(self.final_error.values())).all())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and names."""
+        return {
+            "robot": self.robot,
+            "solver": self.solver,
+            "dt": self.dt,
+            "ticks": self.ticks,
+            "tick_us": {"p50": self.tick_us.p50, "p99": self.tick_us.p99, "max": self.tick_us.max},
+            "final_error": dict(self.final_error),
+            "max_violation": dict(self.max_violation),
+            "infeasible_ticks": self.infeasible_ticks,
+            "capped_ticks": self.capped_ticks,
+            "late_ticks": self.late_ticks,
+        }
+
+    def summary(self) -> str:
+        """A table for people."""
+        width = max(map(len, [*self.final_error, *self.max_violation, "constraint"])) + 2
+        lines = [f"{self.robot}, {self.solver}: {self.ticks} ticks of {1e3 * self.dt:g} ms", ""]
+        if self.final_error:
+            lines += [f"{'task':<{width}}final error"]
+            lines += [f"{name:<{width}}{error:.1e}" for name, error in self.final_error.items()] + [""]
+        if self.max_violation:
+            lines += [f"{'constraint':<{width}}worst violation"]
+            lines += [f"{name:<{width}}{self._verdict(name)}" for name in self.max_violation] + [""]
+        tick = self.tick_us
+        lines += [f"tick: p50 {tick.p50:.0f} µs, p99 {tick.p99:.0f} µs, max {tick.max:.0f} µs"]
+        lines += [f"ticks: {self.infeasible_ticks} infeasible, {self.capped_ticks} capped, {self.late_ticks} missed"]
+        return "\n".join(lines)
+
+    def _verdict(self, name: str) -> str:
+        worst = self.max_violation[name]
+        return f"{worst:.1e}  {'kept' if worst <= KEPT else 'BROKEN' if name in self.hard else 'soft, broken'}"
+
+
+class Recount:
+    """Counts and measures tick by tick; `result` adds it up."""
+
+    def __init__(self, controller: Controller, state: State, ticks: int) -> None:
+        """
+        Args:
+            controller: Whose commands are counted.
+            state: State before the first tick.
+            ticks: Largest number of ticks.
+        """
+        self.controller = controller
+        self._times = np.zeros(ticks, dtype=np.int64)  # ns
+        self._count = self._infeasible = self._capped = 0
+        self._seen = (controller.counters.infeasible, controller.counters.capped)
+        self._previous = state.v.copy()
+        self._worst: dict[str, float] = {}
+
+    def add(self, state: State, command: Command, elapsed: int) -> None:
+        """Take note of a tick, with the controller's model still at its state.
+
+        Args:
+            state: What the robot told.
+            command: What it was told.
+            elapsed: Time of the controller, ns.
+        """
+        self._times[self._count] = elapsed
+        self._count += 1
+        # While the stack is blended one tick solves several problems, so the counters may rise by more than one.
+        counters, (infeasible, capped) = self.controller.counters, self._seen
+        self._infeasible += counters.infeasible > infeasible
+        self._capped += counters.capped > capped
+        self._seen = (counters.infeasible, counters.capped)
+        self._measure(Tick(state.time, self.controller.dt, self._previous), command.v)
+        self._previous = command.v
+
+    def _measure(self, tick: Tick, v: np.ndarray) -> None:
+        for block in self.controller.plan.blocks:
+            entry = block.entry
+            if isinstance(entry, Constraint):
+                violation = entry.violation(self.controller.model, tick, v)
+                if not (violation <= self._worst.get(entry.name, -1.0)):  # NaN is the worst of all
+                    self._worst[entry.name] = violation
+
+    def result(self, state: State, late: int) -> Run:
+        """The outcome, with the robot in its last state and `late` ticks missed."""
+        controller = self.controller
+        return Run(
+            robot=controller.robot.name,
+            solver=controller.meaning,
+            dt=controller.dt,
+            ticks=self._count,
+            tick_us=_percentiles(self._times[: self._count]),
+            final_error=self._errors(state),
+            max_violation=self._worst,
+            hard=tuple(block.entry.name for block in controller.plan.blocks if block.level == 0 and isinstance(block.entry, Constraint)),
+            infeasible_ticks=self._infeasible,
+            capped_ticks=self._capped,
+            late_ticks=late,
+            state=state,
+        )
+
+    def _errors(self, state: State) -> dict[str, float]:
+        """Norm of each task's error at the last state, against its target at that time."""
+        model, tick = self.controller.model, Tick(state.time, self.controller.dt, self._previous)
+        model.update(state.q, state.v)
+        errors = {}
+        for block in self.controller.plan.blocks:
+            task = block.entry
+            if isinstance(task, Task):
+                task.begin(model, tick)
+                error = np.atleast_1d(task.error(model))
+                errors[task.name] = float(np.linalg.norm(error if task.picked is None else error[task.picked]))
+        return errors
+
+
+def _percentiles(times: np.ndarray) -> Percentiles:
+    if times.size == 0:
+        return Percentiles(0.0, 0.0, 0.0)
+    p50, p99, longest = np.percentile(times / 1e3, [50, 99, 100])
+    return Percentiles(float(p50), float(p99), float(longest))

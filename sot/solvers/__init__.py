@@ -1,0 +1,1 @@
+"""Three meanings of one stack: `nullspace`, `hierarchical`, `weighted`."""

@@ -1,0 +1,45 @@
+"""What a robot tells (`State`) and what it is told (`Command`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A robot's state at one instant.
+
+    Attributes:
+        time: Seconds since the robot was started.
+        q: Configuration, shape (nq,): metres, radians, unit quaternions (x, y, z, w).
+        v: Velocity in the tangent space, shape (nv,): m/s and rad/s. A free-flyer's is in its own frame.
+    """
+
+    time: float
+    q: np.ndarray
+    v: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a controller asks of a robot, as a joint impedance command: τ + kp (q − q_meas) + kd (v − v_meas).
+
+    A part that is None is not commanded. At velocity level only `v` is given, base included.
+
+    Attributes:
+        time: Time of the state it answers, in seconds.
+        v: Velocity, shape (nv,), m/s and rad/s.
+        q: Configuration, shape (nq,).
+        tau: Joint torques, N·m (N for sliding joints).
+        kp: Stiffness, N·m/rad.
+        kd: Damping, N·m·s/rad.
+    """
+
+    time: float
+    v: np.ndarray
+    q: np.ndarray | None = None
+    tau: np.ndarray | None = None
+    kp: np.ndarray | None = None
+    kd: np.ndarray | None = None

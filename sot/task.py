@@ -1,0 +1,199 @@
+"""Tasks: `e = s(q) − s*` driven to zero."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from sot.entry import Entry, Rows, Tick
+from sot.errors import TaskError, unknown
+from sot.feature import Feature, Value, numeric_drift
+from sot.gain import Gain, as_gain, decay
+from sot.model import Model
+from sot.reference import Reference, Target, Trajectory, as_reference, hold
+
+Mask = Sequence[bool] | Sequence[str] | str
+
+
+class Task(Entry):
+    """Drives an error to zero: J v = −λ e + ṡ*.
+
+    A task of your own needs two methods, `error` and `jacobian`:
+
+        class Height(sot.Task):
+            kind = "height"
+
+            def error(self, model):
+                return model.com[2:] - 0.8
+
+            def jacobian(self, model):
+                return model.com_jacobian[2:]
+    """
+
+    kind = "task"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        gain: float | Sequence[float] | Gain = 5.0,
+        weight: float = 1.0,
+        mask: Mask | None = None,
+    ) -> None:
+        """
+        Args:
+            name: Name in reports and look-ups.
+            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            weight: Importance against the other tasks of the same level.
+            mask: Rows to keep: a boolean per row, or the labels of the rows ("xz", ["x", "z"]).
+        """
+        super().__init__(name=name, weight=weight)
+        self.gain = as_gain(gain, f"{self.name}: gain")
+        self.mask = mask
+        self.picked: np.ndarray | None = None  # indices of the rows the mask keeps; None before setup
+
+    @abstractmethod
+    def error(self, model: Model) -> np.ndarray:
+        """e, shape (dim,)."""
+
+    @abstractmethod
+    def jacobian(self, model: Model) -> np.ndarray:
+        """∂e/∂v, shape (dim, nv)."""
+
+    def drift(self, model: Model) -> np.ndarray:
+        """J̇ v, shape (dim,)."""
+        return numeric_drift(model, self.jacobian)
+
+    def feedforward(self, tick: Tick) -> np.ndarray | float:
+        """ṡ*, the speed of the target averaged over the tick, shape (dim,)."""
+        return 0.0
+
+    def setup(self, model: Model) -> None:
+        self._fit(np.atleast_1d(self.error(model)).size)
+
+    def _fit(self, dim: int) -> None:
+        """Check mask and gain against the number of rows."""
+        self.picked = pick(self.mask, self.row_labels(dim), f"{self.name}: mask")
+        if isinstance(self.gain, np.ndarray) and self.gain.size != dim:
+            raise TaskError(f"{self.name}: gain: expected 1 or {dim} numbers, got {self.gain.size}")
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        error = np.atleast_1d(self.error(model))
+        velocity = self.feedforward(tick) - decay(self.gain, error, tick.dt)
+        wanted = velocity[self.picked]
+        return Rows(np.atleast_2d(self.jacobian(model))[self.picked], wanted, wanted)
+
+    def row_labels(self, dim: int) -> list[str]:
+        """A short name for each row before masking."""
+        return [str(i) for i in range(dim)]
+
+    def labels(self, count: int) -> list[str]:
+        """Names of the rows that the mask keeps."""
+        if self.picked is None:
+            return super().labels(count)
+        names = self.row_labels(int(self.picked.max(initial=0)) + 1)
+        return [names[i] for i in self.picked]
+
+
+class FeatureTask(Task):
+    """A task made of a feature and a reference: e = s(q) ⊖ s*(t)."""
+
+    kind = "feature"
+
+    def __init__(
+        self,
+        feature: Feature,
+        *,
+        reference: Reference | Value | None = None,
+        name: str | None = None,
+        gain: float | Sequence[float] | Gain = 5.0,
+        weight: float = 1.0,
+        mask: Mask | None = None,
+    ) -> None:
+        """
+        Args:
+            feature: What is measured.
+            reference: Where it should go: a value, or a reference such as `sot.move(...)`. By default it
+                stays where it is when the task becomes active.
+            name: Name in reports and look-ups.
+            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            weight: Importance against the other tasks of the same level.
+            mask: Rows to keep.
+        """
+        self.feature = feature
+        super().__init__(name=name, gain=gain, weight=weight, mask=mask)
+        self._trajectory: Trajectory | None = None
+        self.target: Target | None = None
+        self.reference = reference  # type: ignore[assignment]  # the setter takes values too
+
+    @property
+    def reference(self) -> Reference:
+        """Where the feature should go. May be set at any time; it takes effect at the next tick."""
+        return self._reference
+
+    @reference.setter
+    def reference(self, reference: Reference | Value | None) -> None:
+        self._reference = hold() if reference is None else as_reference(reference, self.feature, self.name)
+        self._trajectory = None
+
+    def setup(self, model: Model) -> None:
+        self.feature.setup(model)
+        self._fit(self.feature.dim)
+
+    def reset(self) -> None:
+        self._trajectory = self.target = None
+
+    def begin(self, model: Model, tick: Tick) -> None:
+        if self._trajectory is None:
+            self._trajectory = self._reference.start(self.feature, self.feature.value(model), tick.time)
+            self.target = self._trajectory.at(tick.time)
+        elif self._trajectory.moving:
+            self.target = self._trajectory.at(tick.time)
+
+    @property
+    def moving(self) -> bool:
+        """True if the target may change with time."""
+        return self._trajectory is None or self._trajectory.moving
+
+    def error(self, model: Model) -> np.ndarray:
+        return self.feature.difference(self.feature.value(model), self._current().value)
+
+    def jacobian(self, model: Model) -> np.ndarray:
+        return self.feature.jacobian(model)
+
+    def drift(self, model: Model) -> np.ndarray:
+        return self.feature.drift(model)
+
+    def feedforward(self, tick: Tick) -> np.ndarray:
+        # The mean speed over the coming tick, to second order in dt: ṡ*(t + dt/2).
+        target = self._current()
+        return target.velocity + 0.5 * tick.dt * target.acceleration
+
+    def _current(self) -> Target:
+        if self.target is None:
+            raise TaskError(f"{self.name}: has no target yet; it gets one at the first tick of a controller")
+        return self.target
+
+    def row_labels(self, dim: int) -> list[str]:
+        return self.feature.labels()
+
+
+def pick(mask: Mask | None, labels: list[str], where: str) -> np.ndarray:
+    """Indices of the rows that a mask keeps."""
+    if mask is None:
+        return np.arange(len(labels))
+    chosen = [mask] if isinstance(mask, str) and mask in labels else list(mask)
+    if all(isinstance(label, str) for label in chosen):
+        for label in chosen:
+            if label not in labels:
+                raise TaskError(f"{where}: {unknown('row', label, labels)}")
+        picked = np.array(sorted({labels.index(str(label)) for label in chosen}), dtype=int)
+    elif len(chosen) == len(labels):
+        picked = np.flatnonzero(np.array(chosen, dtype=bool))
+    else:
+        raise TaskError(f"{where}: expected {len(labels)} booleans or some of {', '.join(labels)}; got {chosen}")
+    if picked.size == 0:
+        raise TaskError(f"{where}: keeps no row; available: {', '.join(labels)}")
+    return picked
