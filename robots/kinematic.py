@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from sot.checks import positive
 from sot.description import Description
-from sot.errors import ModelError, RobotError
+from sot.errors import ModelError, RobotError, TaskError
 from sot.model import Model
 from sot.postures import normalized
 from sot.state import Command, State
@@ -43,7 +44,7 @@ class Kinematic:
     ) -> None:
         self.robot = robot
         self.model = Model(robot)
-        self.dt = _number(dt, "dt", positive=True)
+        self.dt = _number(dt, "dt", zero=False)
         self.noise = _number(noise, "noise")
         # First-order lag over one step: v ← v + (1 − e^(−dt/lag)) (command − v).
         lag = _number(lag, "lag")
@@ -72,7 +73,7 @@ class Kinematic:
         where = f"robot '{self.robot.name}': velocity command"
         wanted = _vector(getattr(command, "v", None), self.model.nv, where)
         v = self._v + self._follow * (wanted - self._v)
-        if not (np.abs(v).max() * self.dt <= LARGEST_STEP):
+        if not (np.abs(v).max() <= LARGEST_STEP / self.dt):
             raise RobotError(f"{where}: {np.abs(v).max():.3g} is too large to be followed")
         q = self.model.integrate(self._q, v * self.dt)
         self._q, self._v = q, v
@@ -89,14 +90,11 @@ class Kinematic:
         return self.model.integrate(self._q, self.noise * self._rng.standard_normal(self.model.nv))
 
 
-def _number(value: object, name: str, positive: bool = False) -> float:
+def _number(value: object, name: str, zero: bool = True) -> float:
     try:
-        number = float(value)  # type: ignore[arg-type]  # the except clause answers wrong types
-    except (TypeError, ValueError):
-        raise RobotError(f"{name}: expected a number, got {value!r}") from None
-    if not (number < math.inf and (number > 0.0 if positive else number >= 0.0)):
-        raise RobotError(f"{name}: expected a finite number {'>' if positive else '≥'} 0, got {number}")
-    return number
+        return positive(value, name, zero=zero)
+    except TaskError as error:
+        raise RobotError(str(error)) from None
 
 
 def _vector(value: object, size: int, where: str) -> np.ndarray:

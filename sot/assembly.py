@@ -33,7 +33,7 @@ def assemble(recipe: Recipe, where: str, name: str | None = None) -> Description
     full = _build(recipe, where)
     root = ROOT_NAMES.get(full.joints[1].shortname(), "fixed") if full.njoints > 1 else "fixed"
     if recipe.root is not None and recipe.root != root:
-        raise ModelError(f"{where}: root: {recipe.mjcf} itself says '{root}', not '{recipe.root}'")
+        raise ModelError(f"{where}: root: {recipe.urdf or recipe.mjcf} itself says '{root}', not '{recipe.root}'")
     corrections.clean_limits(full)
     acceleration = corrections.apply_limits(full, recipe, where)
     corrections.apply_actuators(full, srdf, recipe, where)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sot import show as tables
 from sot.config import RunConfig, load_run
@@ -15,6 +16,9 @@ from sot.errors import ConfigError, unknown
 from sot.recount import KEPT, Run
 from sot.solvers.choice import MEANINGS
 from sot.state import Command, State
+
+if TYPE_CHECKING:
+    from sot.viewer import Viewer
 
 
 def run_command(file: str, solver: str | None, headless: bool, realtime: bool, duration: float | None, as_json: bool) -> int:
@@ -25,7 +29,8 @@ def run_command(file: str, solver: str | None, headless: bool, realtime: bool, d
     if duration is not None and not (duration >= config.dt):
         raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
     first_clash = FirstClash()
-    outcome = config.run(viewer=None if headless else True, realtime=realtime or None, observers=[first_clash])
+    with nullcontext() if headless else _viewer(config) as viewer:
+        outcome = config.run(viewer=viewer, realtime=realtime or None, observers=[first_clash])
     problems = failures(outcome, config)
     if problems and first_clash.text:
         print(f"first infeasible tick, t = {first_clash.time:g} s:\n{first_clash.text}", file=sys.stderr)
@@ -146,9 +151,16 @@ def _load(file: str) -> RunConfig:
     return load_run(file)
 
 
+def _viewer(config: RunConfig) -> Viewer:
+    from sot.viewer import Viewer
+
+    return Viewer(config.robot, open_browser=True)
+
+
 def _finish(outcome: Run, problems: list[str], as_json: bool) -> int:
     if as_json:
-        _print_json({**outcome.to_json(), "ok": not problems, "failures": problems})
+        extra = {"final_q": outcome.state.q.tolist(), "ok": not problems, "failures": problems}
+        _print_json({**outcome.to_json(), **extra})
     else:
         print(outcome.summary())
     for problem in problems:

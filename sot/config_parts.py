@@ -44,7 +44,9 @@ def blamed(node: Node, message: str) -> Node:
     """The value inside a mapping that a message such as `hand: gain: expected …` speaks about, or the mapping."""
     for key, child in node.value.items() if node.is_mapping else ():
         deeper = blamed(child, message)
-        if deeper is not child or re.search(rf"(?:^|: ){re.escape(key)}: ", message):
+        named = re.search(rf"(?:^|: ){re.escape(key)}: ", message)
+        quoted = isinstance(child.value, str) and f" {child.value!r}" in message
+        if deeper is not child or named or quoted:
             return deeper
     return node
 

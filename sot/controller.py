@@ -11,6 +11,7 @@ from sot.checks import positive
 from sot.description import Description
 from sot.entry import Entry, Tick
 from sot.errors import ConfigError, RobotError, unknown
+from sot.gears import Following, Gears
 from sot.model import Model
 from sot.plan import Levels, Plan
 from sot.solvers.choice import MEANINGS, Solver, make_solver
@@ -103,10 +104,11 @@ class Controller:
         self.model = Model(robot)
         self.counters = Counters()
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
-        self._started = False
+        self._started = self._infeasible = False
         for entry in stack:
             entry.reset()
         stack.changes.clear()
+        self._gears = Gears() if robot.mimics else None
         self.phases = [self._phase(stack.levels, 0.0, 0.0)]
 
     @property
@@ -126,10 +128,7 @@ class Controller:
             state: What the robot told.
             dt: How long the command will act, s; the nominal period by default.
         """
-        tick = self._tick
-        tick.time, tick.dt = state.time, self.dt if dt is None else dt
-        if not self._started:
-            self._begin(state)
+        tick = self.begin_tick(state, dt)
         self.model.update(state.q, state.v)
         if self.stack.changes:
             self._take_changes(state.time)
@@ -138,9 +137,25 @@ class Controller:
             x += phase.share(state.time) * (self._solve(phase, tick) - x)
         if len(self.phases) > 1:
             self._retire(state.time)
+        return self.finish_tick(x)
+
+    def begin_tick(self, state: State, dt: float | None = None) -> Tick:
+        """First part of a step: when it is."""
+        tick = self._tick
+        tick.time, tick.dt = state.time, self.dt if dt is None else dt
+        if not self._started:
+            self._begin(state)
+        return tick
+
+    def finish_tick(self, x: np.ndarray) -> Command:
+        """Last part of a step: the command, remembered for the next tick's limits."""
+        tick = self._tick
         tick.previous = x
         self.counters.ticks += 1
-        return Command(state.time, x)
+        if self._infeasible:
+            self.counters.infeasible += 1
+            self._infeasible = False
+        return Command(tick.time, x)
 
     def explain(self) -> Explanation:
         """The last tick, level by level: rank, residual, active limits, and who blocks whom."""
@@ -164,7 +179,7 @@ class Controller:
         if outcome == CAPPED:
             self.counters.capped += 1
         if phase.plan.crossed or solver.hard_residual() > INFEASIBLE:
-            self.counters.infeasible += 1
+            self._infeasible = True
         return solver.x
 
     def _without_nonfinite(self, phase: Phase) -> int:
@@ -192,9 +207,15 @@ class Controller:
     # -- run-time changes of the stack ---------------------------------------------------------------
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
-        plan = Plan(levels, self.model, weighted=self.meaning == "weighted", compiled=self.compiled)
+        plan = Plan(self._with_gears(levels), self.model, weighted=self.meaning == "weighted", compiled=self.compiled)
         solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
         return Phase(plan, solver, start, ramp)
+
+    def _with_gears(self, levels: Levels) -> Levels:
+        """Joints that follow others do so on level 0, unless the stack says how by itself."""
+        if self._gears is None or any(isinstance(entry, Following) for level in levels for entry in level):
+            return levels
+        return ((*levels[0], self._gears), *levels[1:])
 
     def _take_changes(self, time: float) -> None:
         """All changes since the last tick become one new phase, blended in over the longest of their ramps."""

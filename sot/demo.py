@@ -16,7 +16,7 @@ def demo(headless: bool = False, duration: float = 12.0) -> Run:
         duration: s.
     """
     from sot.robots import Kinematic, load
-    from sot.tasks import CenterOfMass, JointLimits, Pose, Posture
+    from sot.tasks import CenterOfMass, JointLimits, Orientation, Pose, Posture
 
     talos = load("talos")
     left = Pose("gripper_left_base_link", name="left hand", gain=10.0)
@@ -27,11 +27,11 @@ def demo(headless: bool = False, duration: float = 12.0) -> Run:
         [Pose("left_sole_link", name="left foot"), Pose("right_sole_link", name="right foot")],
         [com],
         [left, right],
-        [Posture()],
+        [Posture(), Orientation("torso_2_link", name="torso", weight=10.0)],
     )
-    com.reference = sot.sine([0.0, 0.05, -0.0], frequency=0.25, fade=2.0)
+    com.reference = sot.sine([0.0, 0.05, 0.0], frequency=0.25, fade=2.0)
     left.reference = sot.circle(0.12, speed=0.5 * pi, axes=([0, -1, 0], [0, 0, 1]), fade=2.0)
-    right.reference = sot.move(by=[0.10, -0.05, 0.30], duration=4.0)
+    right.reference = sot.move(by=[0.10, -0.05, 0.20], duration=4.0)
     controller = sot.Controller(talos, stack, dt=2e-3)
     viewer = None if headless else sot.Viewer(talos, open_browser=True)
     run = sot.run(Kinematic(talos, dt=2e-3), controller, duration, viewer=viewer)

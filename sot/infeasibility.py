@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sot.controller import Controller
 
 WIDTH = 110
-SHOWN = 3  # rows and blockers named in one sentence
+SHOWN, LINES = 3, 12  # rows and blockers named in one sentence; clashes listed
 
 
 @dataclass(frozen=True)
@@ -23,30 +23,35 @@ class Report:
 
     Attributes:
         time: Time of the tick, s.
-        clashes: Hard limits and hard rows that are not kept, and entries that gave numbers that are not finite.
+        nonfinite: Entries that gave NaN or infinity.
+        clashes: Hard limits and hard rows that are not kept.
         misses: Tasks and constraints of later levels that get less than they ask for, which is what levels are for.
     """
 
     time: float
+    nonfinite: tuple[str, ...]
     clashes: tuple[Clash, ...]
     misses: tuple[Clash, ...]
 
     @property
     def infeasible(self) -> bool:
-        """True if something hard is not kept, or had to be left out."""
+        """True if something hard is not kept."""
         return bool(self.clashes)
 
     def __str__(self) -> str:
         lines = [f"t = {self.time:.6g} s: {'infeasible' if self.infeasible else 'feasible'}"]
-        lines += [_paragraph(clash) for clash in self.clashes]
+        lines += [_paragraph(f"{name}: gave NaN or infinity, which was left out of this tick") for name in self.nonfinite]
+        lines += [_paragraph(clash.text) for clash in self.clashes[:LINES]]
+        if len(self.clashes) > LINES:
+            lines.append(f"  and {len(self.clashes) - LINES} more")
         if self.misses:
             lines.append("not reached on later levels:")
-            lines += [_paragraph(miss) for miss in self.misses]
+            lines += [_paragraph(miss.text) for miss in self.misses]
         return "\n".join(lines)
 
 
-def _paragraph(clash: Clash) -> str:
-    return textwrap.fill(str(clash), WIDTH, initial_indent="  ", subsequent_indent="    ")
+def _paragraph(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def report(controller: Controller) -> Report:
@@ -58,16 +63,11 @@ def report_tick(tick: SavedTick) -> Report:
     """Report on a tick."""
     postures = {part.name for part in tick.parts if part.columns}
     hard, *soft = explain_tick(tick).levels
-    clashes = [_not_finite(name) for name in tick.nonfinite]
-    clashes += tick.limit_clashes
-    clashes += [_miss(entry) for entry in hard.entries if entry.misses]
+    clashes = [*tick.limit_clashes, *(_miss(entry) for entry in hard.entries if entry.misses)]
     # A posture in the metric takes what is left, and never gets it all.
     entries = [entry for level in soft for entry in level.entries if entry.name not in postures]
-    return Report(tick.time, tuple(clashes), tuple(_miss(entry) for entry in entries if entry.misses))
-
-
-def _not_finite(name: str) -> Clash:
-    return Clash(name, (), float("nan"), "", (), f"{name}: gave NaN or infinity, and was left out of this tick")
+    misses = tuple(_miss(entry) for entry in entries if entry.misses)
+    return Report(tick.time, tick.nonfinite, tuple(clashes), misses)
 
 
 def _miss(entry: EntryLine) -> Clash:

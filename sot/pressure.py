@@ -68,6 +68,8 @@ class Pressures:
         found += self._bound_blockers(columns, strength[rows.size :])
         if self.tick.scaling < 1.0:
             found = self._with_scaling(found, size)
+        if not found and self.tick.meaning == "nullspace":
+            found = [Blocker("the solver 'nullspace', which does not pursue inequalities", size)]
         if np.linalg.norm(remainder) > SMALL * size:
             found += self._peers(part, remainder)
         return sorted(found, key=lambda blocker: -blocker.multiplier)
@@ -116,8 +118,7 @@ class Pressures:
         """The bound at which an entry of x is, in words."""
         side, names = self.status[self.rho.size + column], self.tick.bound_names
         if side == EQUAL:
-            low, high = names.lower[column], names.upper[column]
-            return low if low == high else f"{low} / {high.split(': ', 1)[-1]}"
+            return _both(names.lower[column], names.upper[column], f" of {self.tick.joints[column]}")
         return names.upper[column] if side == UPPER else names.lower[column]
 
     def _peers(self, part: Part, remainder: np.ndarray) -> list[Blocker]:
@@ -151,6 +152,12 @@ def working_set(tick: SavedTick) -> np.ndarray:
     near = AT_BOUND * (1.0 + np.abs(y))
     status = np.where(y >= upper - near, UPPER, np.where(y <= lower + near, LOWER, FREE))
     return np.where(lower == upper, EQUAL, status)
+
+
+def _both(low: str, high: str, joint: str) -> str:
+    """Two bounds that meet, in words."""
+    owner, limit = high.split(": ", 1) if ": " in high else ("", high)
+    return f"{low.removesuffix(joint)} / {limit if low.startswith(f'{owner}: ') else high}"
 
 
 def row_name(part: Part, labels: list[str]) -> str:

@@ -36,7 +36,7 @@ class Run:
         tick_us: Time of `controller.step`, µs.
         final_error: Norm of each task's error at the end, rows that a mask drops left out; m, rad or mixed.
         max_violation: By how much each constraint was broken at worst, 0 if never.
-        hard: Names of the constraints that stand on level 0.
+        level: Level of the stack on which each of them stands; 0 is hard.
         infeasible_ticks: Ticks whose hard rows contradicted each other.
         capped_ticks: Ticks in which the solver ran out of iterations or time.
         late_ticks: Ticks that were missed in real time and skipped.
@@ -50,7 +50,7 @@ class Run:
     tick_us: Percentiles
     final_error: dict[str, float]
     max_violation: dict[str, float]
-    hard: tuple[str, ...]
+    level: dict[str, int]
     infeasible_ticks: int
     capped_ticks: int
     late_ticks: int
@@ -59,7 +59,7 @@ class Run:
     @property
     def ok(self) -> bool:
         """True if every tick was feasible, all hard constraints were kept and all errors are finite."""
-        kept = all(self.max_violation[name] <= KEPT for name in self.hard)
+        kept = all(worst <= KEPT or self.level[name] > 0 for name, worst in self.max_violation.items())
         return kept and self.infeasible_ticks == 0 and bool(np.isfinite(list(self.final_error.values())).all())
 
     def to_json(self) -> dict[str, Any]:
@@ -79,22 +79,26 @@ class Run:
 
     def summary(self) -> str:
         """A table for people."""
-        width = max(map(len, [*self.final_error, *self.max_violation, "constraint"])) + 2
+        width = max(map(len, [*self.level, "constraint"])) + 2
         lines = [f"{self.robot}, {self.solver}: {self.ticks} ticks of {1e3 * self.dt:g} ms", ""]
         if self.final_error:
-            lines += [f"{'task':<{width}}final error"]
-            lines += [f"{name:<{width}}{error:.1e}" for name, error in self.final_error.items()] + [""]
+            lines += [f"level  {'task':<{width}}final error"]
+            lines += [f"{self.level[name]:<7}{name:<{width}}{error:.1e}" for name, error in self.final_error.items()]
+            lines += [""]
         if self.max_violation:
-            lines += [f"{'constraint':<{width}}worst violation"]
-            lines += [f"{name:<{width}}{self._verdict(name)}" for name in self.max_violation] + [""]
+            lines += [f"level  {'constraint':<{width}}worst violation"]
+            lines += [f"{self.level[name]:<7}{name:<{width}}{self._verdict(name)}" for name in self.max_violation]
+            lines += [""]
         tick = self.tick_us
-        lines += [f"tick: p50 {tick.p50:.0f} µs, p99 {tick.p99:.0f} µs, max {tick.max:.0f} µs"]
-        lines += [f"ticks: {self.infeasible_ticks} infeasible, {self.capped_ticks} capped, {self.late_ticks} missed"]
+        lines += [f"tick   p50 {tick.p50:.0f} µs, p99 {tick.p99:.0f} µs, max {tick.max:.0f} µs"]
+        lines += [f"ticks  {self.infeasible_ticks} infeasible, {self.capped_ticks} capped, {self.late_ticks} missed"]
         return "\n".join(lines)
 
     def _verdict(self, name: str) -> str:
         worst = self.max_violation[name]
-        return f"{worst:.1e}  {'kept' if worst <= KEPT else 'BROKEN' if name in self.hard else 'soft, broken'}"
+        if worst <= KEPT:
+            return f"{worst:.1e}  kept"
+        return f"{worst:.1e}  {'BROKEN' if self.level[name] == 0 else 'broken (soft)'}"
 
 
 class Recount:
@@ -151,7 +155,7 @@ class Recount:
             tick_us=_percentiles(self._times[: self._count]),
             final_error=self._errors(state),
             max_violation=self._worst,
-            hard=tuple(block.entry.name for block in controller.plan.blocks if block.level == 0 and isinstance(block.entry, Constraint)),
+            level={block.entry.name: block.level for block in controller.plan.blocks},
             infeasible_ticks=self._infeasible,
             capped_ticks=self._capped,
             late_ticks=late,

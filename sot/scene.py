@@ -15,6 +15,7 @@ from sot.errors import ModelError
 from sot.features import CenterOfMass, FrameOrientation, FramePose, FramePosition
 from sot.lie import SE3
 from sot.model import Model
+from sot.reference import Hold
 from sot.task import FeatureTask
 
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each 0 to 1
@@ -156,12 +157,14 @@ class Mark:
 
     Attributes:
         name: Name of the task.
+        goes: False if the task was only told to stay where it is.
         has_axes: False for a point without orientation.
         actual: Pose in the world, shape (4, 4).
         target: Wanted pose in the world, shape (4, 4).
     """
 
     name: str
+    goes: bool
     has_axes: bool
     actual: np.ndarray
     target: np.ndarray
@@ -172,8 +175,9 @@ def mark(entry: Entry, model: Model) -> Mark | None:
     if not isinstance(entry, FeatureTask) or entry.target is None:
         return None
     feature, value = entry.feature, entry.target.value
+    goes = not (isinstance(entry.reference, Hold) and entry.reference.value is None)
     if isinstance(feature, CenterOfMass):
-        return Mark(entry.name, False, translation(model.com), translation(value))
+        return Mark(entry.name, goes, False, translation(model.com), translation(value))
     if not isinstance(feature, (FramePose, FramePosition, FrameOrientation)):
         return None
     base = model.placement(feature.reference_id) if feature.reference_id >= 0 else SE3.Identity()
@@ -186,7 +190,7 @@ def mark(entry: Entry, model: Model) -> Mark | None:
     else:
         goal = SE3(value, goal.translation)
     has_axes = not isinstance(feature, FramePosition)
-    return Mark(entry.name, has_axes, actual.homogeneous, (base * goal).homogeneous)
+    return Mark(entry.name, goes, has_axes, actual.homogeneous, (base * goal).homogeneous)
 
 
 # -- support -----------------------------------------------------------------------------------------------------
@@ -229,6 +233,15 @@ def translation(p: Any) -> np.ndarray:
     T = np.eye(4)
     T[:3, 3] = p
     return T
+
+
+def tiles(parity: int, size: float = 0.5, count: int = 40) -> Triangles:
+    """Every other tile of a floor around the origin: `parity` 0 are the white ones of a chess board, 1 the black."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
+    places = [(i, j, 0) for i in range(count) for j in range(count) if (i + j) % 2 == parity]
+    vertices = size * (np.array(places)[:, None, :] + corners - [count / 2, count / 2, 0])  # (n, 4, 3)
+    faces = 4 * np.arange(len(places))[:, None, None] + np.array([[0, 1, 2], [0, 2, 3]])
+    return Triangles(vertices.reshape(-1, 3), faces.reshape(-1, 3))
 
 
 def between(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ with d = q_max − q the distance left and v the velocity towards the limit; the
     damper        v ≤ k d,  k = (1 − exp(−λ dt)) / dt          so that d shrinks by exp(−λ dt) per tick at most
     brake         from v, lose δ = a dt each tick until the damper asks for less than that
 
-On the damper's curve the velocity falls by k d · k dt per tick, which is at most δ as long as v ≤ v_s = a / k, that
-is d ≤ d_s = a / k². From further away N ticks of braking come first. After them v_N = v − N δ must be on the
+On the damper's curve the velocity falls by k d · k dt per tick, which is at most δ as long as v ≤ v_s = a / k, or
+d ≤ d_s = a / k². From further away N ticks of braking come first. After them v_N = v − N δ must be on the
 damper's curve, v_N = k d_N with d_N = d − dt (N v − δ N (N − 1) / 2), which gives
 
     v = (d + dt δ N (N − 1) / 2 + N δ / k) / (N dt + 1 / k),

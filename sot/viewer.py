@@ -22,11 +22,14 @@ from sot.model import Model
 from sot.scene import Body, Colour
 from sot.state import Command, State
 
-PALETTE = ((0.95, 0.45, 0.10), (0.15, 0.45, 0.85), (0.10, 0.60, 0.35), (0.60, 0.25, 0.75), (0.80, 0.65, 0.05))
+PALETTE = ((0.10, 0.60, 0.35), (0.15, 0.50, 0.95), (0.75, 0.20, 0.80), (0.95, 0.45, 0.10), (0.80, 0.65, 0.05))
 AXES: tuple[Colour, ...] = ((0.85, 0.15, 0.15, 1.0), (0.15, 0.65, 0.20, 1.0), (0.15, 0.35, 0.90, 1.0))
 COM: Colour = (0.85, 0.10, 0.25, 1.0)
-SUPPORT: Colour = (0.15, 0.65, 0.45, 0.5)
-FLOOR: Colour = (0.90, 0.91, 0.93, 1.0)
+SUPPORT: Colour = (0.10, 0.75, 0.40, 0.4)
+LIGHT: Colour = (0.93, 0.94, 0.95, 1.0)
+DARK: Colour = (0.85, 0.87, 0.89, 1.0)
+LIGHTS = {"AmbientLight": 0.5, "SpotLight": 0.5, "PointLightNegativeX": 0.12, "PointLightPositiveX": 0.12, "FillLight": 0.1}
+ROOT = "/scene"
 ANSWER = 30_000  # ms to wait for the server, which may have many megabytes of meshes to take in
 
 
@@ -58,7 +61,7 @@ class Viewer:
         self._model = Model(robot)
         self._link = _Link()
         self.url = self._link.url
-        self._marked: dict[str, bool] = {}
+        self._marked: dict[str, tuple[bool, bool]] = {}
         self._corners = np.zeros((0, 3))
         self._last = self._next = -math.inf
         self._film = film.Film(self.rate)
@@ -116,54 +119,65 @@ class Viewer:
     def _draw_stage(self) -> None:
         """Floor, light, and a camera that sees the whole robot."""
         link, points = self._link, self._model.joint_placements[1:, 9:]  # (njoints - 1, 3)
-        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        centre[2] = 0.5 * points[:, 2].max()
-        size = max(float(np.ptp(points, axis=0).max()), points[:, 2].max(), 0.2)
-        link.draw("/floor", scene.Box((20.0, 20.0, 0.02)), FLOOR, scene.translation([0.0, 0.0, -0.0125]))
-        link.property("/Background", "top_color", [0.80, 0.88, 0.96])
-        link.property("/Background", "bottom_color", [1.0, 1.0, 1.0])
-        link.property("/Axes", "visible", False)
+        low, high = np.minimum(points.min(axis=0), [np.inf, np.inf, 0.0]), points.max(axis=0)
+        size = max(float(np.linalg.norm(high - low)), 0.3)
+        # The camera turns about the page's origin, so the scene is moved until the robot's middle is there.
+        shift = scene.translation(-0.5 * (low + high))
+        link.send("set_transform", ROOT, matrix=shift.T.ravel().tolist())
+        link.draw(f"{ROOT}/floor/light", scene.tiles(0), LIGHT)
+        link.draw(f"{ROOT}/floor/dark", scene.tiles(1), DARK)
+        link.property("/Background", "top_color", [0.72, 0.80, 0.90])
+        link.property("/Background", "bottom_color", [0.96, 0.97, 0.98])
+        for node in ("/Axes", "/Grid"):
+            link.property(node, "visible", False)
         link.property("/Lights/SpotLight", "visible", True)
         link.property("/Lights/SpotLight/<object>", "castShadow", True)
-        link.send("set_transform", "/Cameras/default", matrix=scene.translation(centre).T.ravel().tolist())
+        for light, intensity in LIGHTS.items():
+            link.property(f"/Lights/{light}/<object>", "intensity", intensity)
         # The camera's own axes: x, then up, then −y.
-        eye = size * np.array([1.25, 0.45, -0.75])
+        eye = size * np.array([1.9, 0.45, -1.1])
         link.property("/Cameras/default/rotated/<object>", "position", eye.tolist())
+        link.property("/Cameras/default/rotated/<object>", "zoom", 2.5)
 
     def _draw_robot(self) -> None:
         shapes = scene.robot_shapes(self.robot)
         self._joints = sorted({shape.joint for shape in shapes})
         for shape in shapes:
-            self._link.draw(f"/robot/{shape.joint}/{shape.name}", shape.body, shape.colour, shape.placement)
+            self._link.draw(f"{ROOT}/robot/{shape.joint}/{shape.name}", shape.body, shape.colour, shape.placement)
         if self.robot.feet:
-            self._link.draw("/balance/com", scene.Sphere(0.03), COM)
-            self._link.draw("/balance/ground", scene.Cylinder(0.025, 0.004), COM)
-            self._link.draw("/balance/line", scene.Cylinder(0.004, 1.0), COM)
+            self._link.draw(f"{ROOT}/balance/com", scene.Sphere(0.03), COM, on_top=True)
+            self._link.draw(f"{ROOT}/balance/ground", scene.Cylinder(0.02, 0.004), COM, on_top=True)
+            self._link.draw(f"{ROOT}/balance/line", scene.Cylinder(0.003, 1.0), COM, on_top=True)
 
-    def _draw_marks(self, marks: dict[str, bool]) -> None:
-        """A ball for each task, and axes if it has some; drawn anew when the tasks change."""
+    def _draw_marks(self, marks: dict[str, tuple[bool, bool]]) -> None:
+        """A ball for a target, axes for a frame; drawn anew when the tasks change."""
         for name in self._marked:
-            self._link.send("delete", f"/targets/{name}")
-            self._link.send("delete", f"/frames/{name}")
-        for i, (name, has_axes) in enumerate(marks.items()):
-            self._link.draw(f"/targets/{name}/ball", scene.Sphere(0.035), (*PALETTE[i % len(PALETTE)], 0.55))
+            self._link.send("delete", f"{ROOT}/targets/{name}")
+            self._link.send("delete", f"{ROOT}/frames/{name}")
+        balls = 0
+        for name, (goes, has_axes) in marks.items():
+            if goes:
+                colour = (*PALETTE[balls % len(PALETTE)], 0.65)
+                self._link.draw(f"{ROOT}/targets/{name}/ball", scene.Sphere(0.045), colour, on_top=True)
+                balls += 1
             if has_axes:
-                self._link.axes(f"/frames/{name}", 0.12)
+                self._link.axes(f"{ROOT}/frames/{name}", 0.12)
         self._marked = marks
 
     # -- what moves ----------------------------------------------------------------------------------
 
     def _draw(self, model: Model, entries: Iterable[Entry]) -> None:
         """One picture: path → pose of everything that moves."""
-        picture = {f"/robot/{joint}": _pose(model.joint_placements[joint]) for joint in self._joints}
+        picture = {f"{ROOT}/robot/{joint}": _pose(model.joint_placements[joint]) for joint in self._joints}
         marks = [mark for entry in entries if (mark := scene.mark(entry, model)) is not None]
-        wanted = {mark.name: mark.has_axes for mark in marks}
+        wanted = {mark.name: (mark.goes, mark.has_axes) for mark in marks}
         if wanted != self._marked:
             self._draw_marks(wanted)
         for mark in marks:
-            picture[f"/targets/{mark.name}"] = mark.target
+            if mark.goes:
+                picture[f"{ROOT}/targets/{mark.name}"] = mark.target
             if mark.has_axes:
-                picture[f"/frames/{mark.name}"] = mark.actual
+                picture[f"{ROOT}/frames/{mark.name}"] = mark.actual
         if self.robot.feet:
             picture |= self._balance(model)
         self._link.place(picture)
@@ -178,10 +192,10 @@ class Viewer:
             self._corners = corners
             fan = np.array([[0, i, i + 1] for i in range(1, len(corners) - 1)]).reshape(-1, 3)
             lifted = corners + [0.0, 0.0, 0.002]  # above the floor, or the two would flicker
-            self._link.draw("/balance/support", scene.Triangles(lifted, fan), SUPPORT)
+            self._link.draw(f"{ROOT}/balance/support", scene.Triangles(lifted, fan), SUPPORT, on_top=True)
         line = scene.translation(0.5 * (com + ground))
         line[2, 2] = max(com[2] - ground[2], 1e-3)
-        return {"/balance/com": scene.translation(com), "/balance/ground": scene.translation(ground), "/balance/line": line}
+        return {f"{ROOT}/balance/com": scene.translation(com), f"{ROOT}/balance/ground": scene.translation(ground), f"{ROOT}/balance/line": line}
 
 
 class _Link:
@@ -215,15 +229,25 @@ class _Link:
         """Set a property of a node of the scene."""
         self.send("set_property", path, property=key, value=value)
 
-    def draw(self, path: str, body: Body, colour: Colour | None, placement: np.ndarray | None = None) -> None:
-        """Put a body into the scene; with no colour, in those of its file."""
+    def draw(
+        self,
+        path: str,
+        body: Body,
+        colour: Colour | None,
+        placement: np.ndarray | None = None,
+        *,
+        on_top: bool = False,
+    ) -> None:
+        """Put a body into the scene: in the colours of its file if none is given; seen through others if on top."""
         pose = np.eye(4) if placement is None else placement
         if isinstance(body, scene.MeshFile) and colour is None:
             lowered = self._painted(body.path)
         else:
             red, green, blue, opacity = colour or scene.GREY
             paint = sum(round(255 * c) << shift for c, shift in ((red, 16), (green, 8), (blue, 0)))
-            material = self._three.MeshPhongMaterial(color=paint, opacity=opacity)
+            material = self._three.MeshPhongMaterial(
+                color=paint, opacity=opacity, transparent=on_top or opacity < 1.0, depthTest=not on_top
+            )
             lowered = self._three.Mesh(self._geometry(body), material).lower()
         if isinstance(body, scene.Cylinder):
             pose = pose @ np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # theirs is along y
@@ -234,7 +258,7 @@ class _Link:
         """Three sticks: x red, y green, z blue."""
         for i, colour in enumerate(AXES):
             stick = scene.between(np.zeros(3), length * np.eye(3)[i])
-            self.draw(f"{path}/{'xyz'[i]}", scene.Cylinder(0.045 * length, length), colour, stick)
+            self.draw(f"{path}/{'xyz'[i]}", scene.Cylinder(0.045 * length, length), colour, stick, on_top=True)
 
     def _geometry(self, body: Body) -> Any:
         three = self._three

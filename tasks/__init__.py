@@ -47,9 +47,12 @@ def classes() -> dict[str, type[Entry]]:
     found: dict[str, type[Entry]] = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
+        offered = getattr(module, "__all__", ())
         for name, kind in vars(module).items():
-            own = inspect.isclass(kind) and issubclass(kind, Entry) and kind.__module__ == module.__name__
-            if own and not name.startswith("_") and not inspect.isabstract(kind):
+            if not (inspect.isclass(kind) and issubclass(kind, Entry)) or inspect.isabstract(kind):
+                continue
+            # Its own public classes; what it imports only if it says so.
+            if name in offered or (kind.__module__ == module.__name__ and not name.startswith("_")):
                 found[name] = kind
     return dict(sorted(found.items()))
 

@@ -2,61 +2,23 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-
-import numpy as np
 
 from sot import features
 from sot.checks import vector
-from sot.errors import TaskError, unknown
+from sot.errors import TaskError
 from sot.feature import Value
 from sot.gain import Gain
+from sot.gears import Follower, Following, Gears
 from sot.model import Model
 from sot.reference import Reference
 from sot.selection import Joints
-from sot.task import FeatureTask, Mask, Task
+from sot.task import FeatureTask, Mask
 
-Follower = tuple[str, str, float, float]  # joint, the joint it follows, ratio, offset
-
-
-class _Following(Task):
-    """e = q_joint − ratio q_of − offset, one row per joint that follows."""
-
-    @abstractmethod
-    def followers(self, model: Model) -> list[Follower]:
-        """Who follows whom."""
-
-    def setup(self, model: Model) -> None:
-        followers = self.followers(model)
-        self._labels = [follower[0] for follower in followers]
-        self._q = np.zeros((len(followers), model.nq))
-        self._v = np.zeros((len(followers), model.nv))
-        self._offset = np.array([offset for *_, offset in followers])
-        for row, (joint, of, ratio, _) in enumerate(followers):
-            for name, factor in ((joint, 1.0), (of, -ratio)):
-                found = model.joint(name)
-                if not found.is_scalar:
-                    simple = [j.name for j in model.joints.values() if j.is_scalar]
-                    raise TaskError(f"{self.name}: {unknown('joint with one coordinate', name, simple)}")
-                self._q[row, found.q] += factor
-                self._v[row, found.v] += factor
-        super().setup(model)
-
-    def error(self, model: Model) -> np.ndarray:
-        return self._q @ model.q - self._offset
-
-    def jacobian(self, model: Model) -> np.ndarray:
-        return self._v
-
-    def drift(self, model: Model) -> np.ndarray:
-        return np.zeros(len(self._v))
-
-    def row_labels(self, dim: int) -> list[str]:
-        return self._labels
+__all__ = ["Gears", "Locked", "Mimic"]
 
 
-class Mimic(_Following):
+class Mimic(Following):
     """A joint follows another: q_joint = ratio · q_of + offset. Put it on level 0 to hold it always."""
 
     kind = "mimic"
@@ -94,26 +56,6 @@ class Mimic(_Following):
 
     def followers(self, model: Model) -> list[Follower]:
         return [(self.joint, self.of, self.ratio, self.offset)]
-
-
-class Gears(_Following):
-    """All joints follow that the robot's description says to follow (the `mimic` tags of a URDF)."""
-
-    kind = "gears"
-
-    def __init__(self, *, name: str | None = None, gain: float | Gain = 20.0, weight: float = 1.0) -> None:
-        """
-        Args:
-            name: Name in reports and look-ups; by default `gears`.
-            gain: λ in 1/s, at which a deviation decays.
-            weight: Importance against the other tasks of the same level.
-        """
-        super().__init__(name=name, gain=gain, weight=weight)
-
-    def followers(self, model: Model) -> list[Follower]:
-        if not model.robot.mimics:
-            raise TaskError(f"{self.name}: robot '{model.robot.name}' has no joints that follow others")
-        return [(gear.joint, gear.of, gear.ratio, gear.offset) for gear in model.robot.mimics]
 
 
 class Locked(FeatureTask):

@@ -32,7 +32,8 @@ def check_jacobian(feature: Feature, model, label: str) -> None:
     """J maps every unit velocity to the rate of s ⊖ s0."""
     here, J = feature.value(model), feature.jacobian(model)
     assert J.shape == (feature.dim, model.nv), label
-    numeric = [along(model, unit, lambda m: feature.difference(feature.value(m), here)) for unit in np.eye(model.nv)]
+    units = np.eye(model.nv)
+    numeric = [along(model, unit, lambda m: feature.difference(feature.value(m), here)) for unit in units]
     assert np.abs(J - np.array(numeric).T).max() <= TOLERANCE * scale(J), label
 
 
@@ -184,9 +185,10 @@ def test_relative_pose_ignores_common_motion() -> None:
     """Two frames of a flying robot: moving the base changes nothing between them."""
     model = model_of("talos")
     random_state(model, np.random.default_rng(5), lambda m: 0.0)
-    feature = sot.features.FramePose("gripper_left_base_link", relative_to="left_sole_link")
+    hand, foot = "gripper_left_base_link", "left_sole_link"
+    feature = sot.features.FramePose(hand, relative_to=foot)
     feature.setup(model)
-    T_foot, T_hand = (model.placement(model.frame(n)).homogeneous for n in ("left_sole_link", "gripper_left_base_link"))
+    T_hand, T_foot = (model.placement(model.frame(name)).homogeneous for name in (hand, foot))
     assert np.abs(feature.value(model).homogeneous - np.linalg.solve(T_foot, T_hand)).max() <= 1e-12
     assert np.abs(feature.jacobian(model)[:, :6]).max() <= 1e-12
 

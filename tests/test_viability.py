@@ -29,12 +29,13 @@ def random_box(rng: np.random.Generator, n: int) -> JointBox:
     )
 
 
-def one(q_upper: float = 1.0, v_max: float = np.inf, a_max: float = np.inf, rate: float = 25.0, q_lower: float = -1.0):
+def one(q_upper=1.0, v_max=np.inf, a_max=np.inf, rate=25.0, q_lower=-1.0) -> JointBox:
+    """A single joint."""
     values = (q_lower, q_upper, v_max, a_max, rate)
     return JointBox(np.array([0]), *(np.array([value]) for value in values))
 
 
-def worst_violations(box: JointBox, ticks: int, dt: float, rng: np.random.Generator, law=explain_bounds) -> dict[str, float]:
+def worst_violations(box: JointBox, ticks: int, dt: float, rng, law=explain_bounds) -> dict[str, float]:
     """Push to either bound, or anywhere between, for a random time each; the largest excess of each kind."""
     q, v = np.zeros(box.size), np.zeros(box.size)
     worst = {"position": -np.inf, "velocity": -np.inf, "acceleration": -np.inf, "repaired": 0.0}
@@ -242,7 +243,9 @@ def test_named_joints_and_lists_of_limits() -> None:
     assert np.isinf(upper[:3]).all() and np.allclose(upper[3:] - before[3:], 2.0 * DT, atol=1e-15)
 
 
-@pytest.mark.parametrize(("given", "limit"), [(0.0, 0.0), (1.5, 1.5), (np.nan, np.inf), (np.inf, np.inf), (1.79e308, np.inf)])
+@pytest.mark.parametrize(
+    ("given", "limit"), [(0.0, 0.0), (1.5, 1.5), (np.nan, np.inf), (np.inf, np.inf), (1.79e308, np.inf)]
+)
 def test_a_velocity_limit_that_was_not_given_is_none(given, limit) -> None:
     """A zero is kept: where a file means "not given" by it, loading has made it infinite."""
     model = model_of("ur5")

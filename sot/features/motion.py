@@ -72,7 +72,7 @@ def ad(V: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PointMotion:
-    """A point, its Jacobian and its drift.
+    """A point and its Jacobian.
 
     Attributes:
         p: Coordinates, m, shape (3,).

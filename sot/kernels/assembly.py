@@ -12,15 +12,15 @@ import math
 from sot.kernels.compiler import kernel
 from sot.kernels.limits import joint_bounds, joint_targets
 
-# Columns of the table: one line per task.
+# Columns of the table: one line per task, or per pair of joints for gears, whose places in q are JOINT and AXES.
 OP, SHAPE, AXES, JOINT, PARAMETER, TARGET, SUPPORT, SUPPORT_END, ROW = range(9)
 LINE = ROW + 6  # then the row of each of the six components, −1 where the mask drops it
 
-FRAME, COM = 0, 1  # OP
+FRAME, COM, GEAR = 0, 1, 2  # OP
 POSE, POSITION, ORIENTATION = 0, 1, 2  # SHAPE
 LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
 
-# Parameters of a line: frame placement (12), decay factors (6), adaptive gain (near, far, slope), root of weight.
+# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6), adaptive gain (near, far, slope), root of weight.
 PLACEMENT, DECAY, ADAPTIVE, SCALE = 0, 12, 18, 21
 PARAMETERS = 22
 # Target of a line: value (12: rotation by columns, position), velocity (6), acceleration (6).
@@ -33,13 +33,13 @@ def fill(
     picks, goals, box_index, box_limits, q, previous, target, x_lower, x_upper,
 ):  # fmt: skip
     """Everything that is compiled: rows, metric and bounds of a tick. Returns the number of crossed bounds."""
-    assemble(table, parameters, targets, support, dt, J, oMi, com, Jcom, AT, lower, upper)
+    assemble(table, parameters, targets, support, dt, q, J, oMi, com, Jcom, AT, lower, upper)
     joint_targets(picks, goals, q, target)
     return joint_bounds(box_index, box_limits, q, previous, dt, x_lower, x_upper)
 
 
 @kernel
-def assemble(table, parameters, targets, support, dt, J, oMi, com, Jcom, AT, lower, upper):
+def assemble(table, parameters, targets, support, dt, q, J, oMi, com, Jcom, AT, lower, upper):
     """Write the rows of every line of the table."""
     R = parameters[-9:]  # scratch at the end: rotation by columns, position, error
     p = parameters[-12:-9]
@@ -58,6 +58,8 @@ def assemble(table, parameters, targets, support, dt, J, oMi, com, Jcom, AT, low
                 if line[ROW + i] >= 0:
                     for c in range(AT.shape[0]):
                         AT[c, line[ROW + i]] = par[SCALE] * Jcom[i, c]
+        else:  # the row itself never changes
+            e[0] = q[line[JOINT]] - par[0] * q[line[AXES]] - par[1]
         _law(line, par, goal, e, dt, lower, upper)
 
 
@@ -193,7 +195,9 @@ def _put(column, line, first, scale, a, b, c):
 @kernel
 def _law(line, par, goal, e, dt, lower, upper):
     """J v = ṡ* − (1 − exp(−λ dt)) e / dt, scaled by the root of the weight."""
-    size = 3 if (line[OP] == COM or line[SHAPE] != POSE) else 6
+    size = 6 if line[OP] == FRAME and line[SHAPE] == POSE else 3
+    if line[OP] == GEAR:
+        size = 1
     adaptive = par[ADAPTIVE + 2] >= 0.0
     common = 0.0
     if adaptive:

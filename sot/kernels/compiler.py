@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,6 +29,27 @@ def _compile(function: F, options: dict[str, Any]) -> F:
     from numba import njit
 
     try:
-        return njit(cache=True, **options)(function)
+        compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # no folder to keep compiled code in: compile anew in every process
         return njit(**options)(function)
+    _bind_to_sources(compiled)
+    return compiled
+
+
+def _bind_to_sources(compiled: Any) -> None:
+    """Let compiled code go stale when any kernel changes.
+
+    Numba looks only at the file of the function itself, so after an upgrade it would go on calling the old version of
+    a kernel from another file, which is part of the caller's compiled code.
+    """
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_source_stamp"):
+        file._source_stamp = (file._source_stamp, _fingerprint())
+
+
+@functools.cache
+def _fingerprint() -> str:
+    """Hash of the sources of all kernels, and of the modules whose constants they use."""
+    here = Path(__file__).parent
+    sources = [*sorted(here.glob("*.py")), here.parent / "solvers" / "status.py", here.parent / "viability.py"]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()

@@ -1,0 +1,224 @@
+"""How long a tick takes: the cases of `sot bench`.
+
+A tick is one `Controller.step`: kinematics, rows and targets, solve, command. Integrating the command to get the
+next state is not part of it. Every case runs the same number of ticks from the same start, so that its final error
+can be compared with other tools on the same problem (see `benchmarks/`).
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from sot.controller import Controller
+from sot.description import Description
+from sot.errors import ConfigError, unknown
+from sot.model import Model
+from sot.reference import circle, sine
+from sot.stack import Stack
+from sot.state import Command, State
+from sot.task import Task
+
+WARM_UP, TICKS = 300, 2000
+DT = 0.005
+NOW = np.inf  # gain: the whole error within one tick, as the tools compared with do
+SWAY = {"amplitude": [0.0, 0.03, 0.0], "frequency": 0.5}
+STAGES = ("model", "rows", "solve", "command")
+
+# A 10 cm circle in the y-z plane at 1 rad/s. The start is its lowest point, so the target moves along +y first.
+CIRCLE = {"radius": 0.1, "speed": 1.0, "axes": [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One benchmark.
+
+    Attributes:
+        robot: Name of the robot.
+        solver: Meaning of the stack.
+        stack: Makes the stack.
+        watched: The task whose final error is reported.
+    """
+
+    robot: str
+    solver: str
+    stack: Callable[[], Stack]
+    watched: str
+
+
+def _panda() -> Stack:
+    from sot.tasks import JointLimits, Pose, Posture
+
+    hand = Pose("panda_hand", gain=NOW, reference=circle(**CIRCLE), name="hand")
+    return Stack([JointLimits(damper=NOW)], [hand, Posture(gain=NOW, weight=1e-3)])
+
+
+def _talos_parts(**hands: Any) -> tuple[list[Any], ...]:
+    from sot.tasks import CenterOfMass, JointLimits, Pose, Posture
+
+    soles = [Pose(f"{side}_sole_link", gain=NOW, weight=100.0) for side in ("left", "right")]
+    com = [CenterOfMass(gain=NOW, weight=10.0, reference=sine(**SWAY), name="com")]
+    grippers = [Pose(f"gripper_{side}_base_link", gain=NOW, **hands) for side in ("left", "right")]
+    return [JointLimits(damper=NOW)], soles, com, grippers, [Posture(gain=NOW, weight=1e-3)]
+
+
+def _talos() -> Stack:
+    limits, soles, com, hands, posture = _talos_parts()
+    return Stack(limits, soles + com + hands + posture)
+
+
+def _talos_strict() -> Stack:
+    return Stack(*_talos_parts())
+
+
+def _talos_limits() -> Stack:
+    """Hands swing far beyond reach: joints of both arms and the torso are at their limits."""
+    limits, soles, com, _, posture = _talos_parts()
+    from sot.tasks import Position
+
+    swing = sine(amplitude=[0.6, 0.6, 0.6], frequency=0.25)
+    hands = [Position(f"gripper_{side}_base_link", gain=NOW, reference=swing) for side in ("left", "right")]
+    return Stack(limits, soles, com, hands, posture)
+
+
+class _Level(Task):
+    """A task as a user writes it: the head's link stays level."""
+
+    kind = "level"
+
+    def __init__(self, frame: str) -> None:
+        super().__init__(name=f"level_{frame}", gain=5.0)
+        self.frame = frame
+
+    def setup(self, model: Model) -> None:
+        self._id = model.frame(self.frame)
+        super().setup(model)
+
+    def error(self, model: Model) -> np.ndarray:
+        return model.placement(self._id).rotation[:2, 2]
+
+    def jacobian(self, model: Model) -> np.ndarray:
+        R, angular = model.placement(self._id).rotation, model.jacobian(self._id, "aligned")[3:]
+        x, y, z = R[:, 2]
+        return np.array([[0.0, z, -y], [-z, 0.0, x]]) @ angular
+
+
+def _user_task() -> Stack:
+    limits, soles, com, hands, posture = _talos_parts()
+    return Stack(limits, soles + com + hands + posture + [_Level("torso_2_link"), _Level("head_2_link")])
+
+
+CASES = {
+    "panda-ik": Case("panda", "weighted", _panda, "hand"),
+    "talos-ik": Case("talos", "weighted", _talos, "com"),
+    "talos-ik-strict": Case("talos", "hierarchical", _talos_strict, "com"),
+    "talos-ik-limits": Case("talos", "hierarchical", _talos_limits, "com"),
+    "user-task": Case("talos", "weighted", _user_task, "com"),
+}
+
+
+def run_cases(names: list[str] | None = None, ticks: int | None = None) -> dict[str, Any]:
+    """Run benchmarks.
+
+    Args:
+        names: Names out of `CASES`; all by default.
+        ticks: Ticks that are measured.
+
+    Returns:
+        {"cases": {name: {"p50_us", "p99_us", "max_us", "stages_us", "ticks", "error", "active"}}}
+    """
+    chosen = names or list(CASES)
+    for name in chosen:
+        if name not in CASES:
+            raise ConfigError(unknown("benchmark", name, CASES))
+    return {"cases": {name: _run(CASES[name], ticks or TICKS) for name in chosen}}
+
+
+def _run(case: Case, ticks: int) -> dict[str, Any]:
+    from sot.robots import load
+
+    robot = load(case.robot)
+    whole, staged = _measure(case, robot, ticks, _timed_step), _measure(case, robot, ticks, _staged_step)
+    total = whole["times"].sum(axis=1)
+    return {
+        "p50_us": float(np.median(total)),
+        "p99_us": float(np.percentile(total, 99)),
+        "max_us": float(total.max()),
+        "stages_us": dict(zip(STAGES, np.median(staged["times"], axis=0).tolist(), strict=True)),
+        "ticks": ticks,
+        "error": whole["error"],
+        "active": whole["active"],
+    }
+
+
+Step = Callable[[Controller, State], tuple[Command, list[float]]]
+
+
+def _measure(case: Case, robot: Description, ticks: int, step: Step) -> dict[str, Any]:
+    """Run the case once with the given way to step; times in µs."""
+    controller = Controller(robot, case.stack(), solver=case.solver, dt=DT)  # type: ignore[arg-type]
+    state = State(0.0, robot.home.copy(), np.zeros(controller.model.nv))
+    times, active = [], []
+    gc.collect()
+    gc.disable()
+    try:
+        for k in range(WARM_UP + ticks):
+            command, spent = step(controller, state)
+            times.append(spent)
+            active.append(np.count_nonzero(np.abs(controller.solver.status) == 1))
+            q = controller.model.integrate(state.q, command.v * DT)
+            state = State((k + 1) * DT, q, command.v)
+    finally:
+        gc.enable()
+    error = _final_error(controller, case.watched, state)
+    return {"times": np.array(times[WARM_UP:]) / 1e3, "error": error, "active": float(np.mean(active[WARM_UP:]))}
+
+
+def _timed_step(controller: Controller, state: State) -> tuple[Command, list[float]]:
+    begin = perf_counter_ns()
+    command = controller.step(state)
+    return command, [perf_counter_ns() - begin]
+
+
+def _staged_step(controller: Controller, state: State) -> tuple[Command, list[float]]:
+    """`Controller.step` taken apart, with a look at the clock after each stage."""
+    tick, phase = controller.begin_tick(state), controller.phases[-1]
+    marks = [perf_counter_ns()]
+    controller.model.update(state.q, state.v)
+    marks.append(perf_counter_ns())
+    phase.plan.write(tick)
+    marks.append(perf_counter_ns())
+    phase.solver.solve(controller.max_iterations)
+    marks.append(perf_counter_ns())
+    command = controller.finish_tick(phase.solver.x.copy())
+    marks.append(perf_counter_ns())
+    return command, np.diff(marks).tolist()
+
+
+def _final_error(controller: Controller, name: str, state: State) -> float:
+    """Distance from the target of the final time to the final state, m."""
+    task = controller.stack[name]
+    controller.model.update(state.q, state.v)
+    controller.plan.written = (state.time, DT, state.v)
+    task.begin(controller.model, controller.begin_tick(state))
+    return float(np.linalg.norm(task.error(controller.model)[:3]))
+
+
+def table(result: dict[str, Any]) -> str:
+    """The result of `run_cases` as text."""
+    heads = ["case", "p50 µs", "p99 µs", "max µs", *STAGES, "active", "error mm"]
+    lines = [heads]
+    for name, case in result["cases"].items():
+        stages = [f"{case['stages_us'][stage]:.1f}" for stage in STAGES]
+        figures = [f"{case[key]:.1f}" for key in ("p50_us", "p99_us", "max_us")]
+        lines.append([name, *figures, *stages, f"{case['active']:.1f}", f"{1e3 * case['error']:.3f}"])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+        for line in lines
+    )

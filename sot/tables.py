@@ -1,0 +1,212 @@
+"""What the compiled assembly reads: tables made once from tasks, refreshed where targets move.
+
+Each table takes the entries it knows and says no to the others, which then keep their Python methods:
+`Lines` everyday tasks, `Postures` postures of plain joints, `Boxes` joint limits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sot.entry import Box, Entry, Tick
+from sot.features.com import CenterOfMass
+from sot.features.frame import FrameOrientation, FramePose, FramePosition
+from sot.features.joints import JointPosture
+from sot.gain import AdaptiveGain, decay
+from sot.gears import Following
+from sot.kernels import assembly as op
+from sot.model import Model
+from sot.task import FeatureTask, Task
+
+SHAPES = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
+AXES = {"local": op.LOCAL, "world": op.WORLD, "aligned": op.ALIGNED}
+SCRATCH = 18  # numbers at the end of the parameters that the kernel uses for itself
+
+
+class Lines:
+    """Poses, positions, orientations, centre of mass and gears: one line each (gears: one per pair of joints)."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tasks: list[FeatureTask] = []
+        self._gains: list[tuple[int, Task]] = []  # line, task
+        self._lines: list[np.ndarray] = []
+        self._parameters: list[np.ndarray] = []
+        self._support: list[int] = []
+        self._fresh = True  # no target is in the table yet
+
+    @staticmethod
+    def takes(entry: Entry) -> bool:
+        """True if the kernel knows the task, and the task has no law of its own."""
+        if isinstance(entry, Following):
+            return _is_plain(entry, Following)
+        if not isinstance(entry, FeatureTask) or not _is_plain(entry, FeatureTask):
+            return False
+        feature = entry.feature
+        return type(feature) is CenterOfMass or (type(feature) in SHAPES and feature.reference_id < 0)
+
+    def add(self, entry: Entry, rows: slice, scale: float, AT: np.ndarray) -> None:
+        """Give an entry its line. Rows that never change are written into Aᵀ right away."""
+        if isinstance(entry, Following):
+            self._add_gears(entry, rows, scale, AT)
+        elif isinstance(entry, FeatureTask):
+            self._add_feature(entry, rows, scale)
+
+    def _add_feature(self, task: FeatureTask, rows: slice, scale: float) -> None:
+        line, parameters = self._new_line(task, scale)
+        line[op.ROW + task.picked] = np.arange(rows.start, rows.stop)
+        line[op.TARGET] = len(self.tasks) * op.TARGETS
+        self.tasks.append(task)
+        if isinstance(task.feature, CenterOfMass):
+            line[op.OP] = op.COM
+        else:
+            self._attach(task.feature, line, parameters)
+
+    def _attach(self, feature: FramePose, line: np.ndarray, parameters: np.ndarray) -> None:
+        joint, T_joint_frame, columns = self.model.attachment(feature.frame_id)
+        line[op.OP], line[op.SHAPE], line[op.AXES] = op.FRAME, SHAPES[type(feature)], AXES[feature.expressed]
+        line[op.JOINT] = joint
+        line[op.SUPPORT], line[op.SUPPORT_END] = len(self._support), len(self._support) + len(columns)
+        self._support.extend(columns)
+        parameters[:9], parameters[9:12] = T_joint_frame.rotation.ravel(order="F"), T_joint_frame.translation
+
+    def _add_gears(self, gears: Following, rows: slice, scale: float, AT: np.ndarray) -> None:
+        AT[:, rows] = scale * gears.jacobian(self.model).T
+        for row, (joint, of, ratio, offset) in enumerate(gears.pairs):
+            line, parameters = self._new_line(gears, scale)
+            line[op.OP], line[op.JOINT], line[op.AXES] = op.GEAR, joint, of
+            line[op.ROW] = rows.start + row
+            parameters[:2] = ratio, offset
+
+    def _new_line(self, task: Task, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        line, parameters = np.zeros(op.LINE, dtype=np.int64), np.zeros(op.PARAMETERS)
+        line[op.PARAMETER] = len(self._lines) * op.PARAMETERS
+        line[op.ROW :] = -1
+        parameters[op.SCALE] = scale
+        parameters[op.ADAPTIVE + 2] = -1.0  # the slope of an adaptive gain is never negative
+        if isinstance(task.gain, AdaptiveGain):
+            parameters[op.ADAPTIVE : op.ADAPTIVE + 3] = task.gain.near, task.gain.far, task.gain.slope
+        self._gains.append((len(self._lines), task))
+        self._lines.append(line)
+        self._parameters.append(parameters)
+        return line, parameters
+
+    def finish(self) -> None:
+        """Pack the lines into arrays."""
+        self.table = np.array(self._lines, dtype=np.int64).reshape(-1, op.LINE)
+        self.parameters = np.concatenate([*self._parameters, np.zeros(SCRATCH)])
+        self.targets = np.zeros((len(self.tasks) + 1) * op.TARGETS)  # the last one, all zeros, is that of gears
+        self.table[self.table[:, op.OP] == op.GEAR, op.TARGET] = len(self.tasks) * op.TARGETS
+        self.support = np.array(self._support or [0], dtype=np.int64)
+        self.needs_com = bool((self.table[:, op.OP] == op.COM).any())
+
+    def set_dt(self, dt: float) -> None:
+        """Constant gains become decay factors, which depend on dt alone."""
+        for k, task in self._gains:
+            if not isinstance(task.gain, AdaptiveGain):
+                factors = decay(task.gain, np.ones(np.size(task.gain)), dt)
+                at = k * op.PARAMETERS + op.DECAY
+                self.parameters[at : at + (6 if factors.size == 1 else factors.size)] = factors
+
+    def refresh(self, tick: Tick) -> None:
+        """Copy targets that moved."""
+        at, fresh = 0, self._fresh
+        for task in self.tasks:
+            if fresh or task.moving:
+                task.begin(self.model, tick)
+                _put_target(task, self.targets[at : at + op.TARGETS])
+            at += op.TARGETS
+        self._fresh = False
+
+
+class Postures:
+    """Postures of joints with one coordinate each: columns of the metric."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tasks: list[tuple[FeatureTask, slice]] = []
+        self._picks: list[np.ndarray] = []
+        self._fresh = True
+
+    @staticmethod
+    def takes(entry: Entry) -> bool:
+        """True for plain joints, a constant gain and no law of its own."""
+        if not isinstance(entry, FeatureTask) or not _is_plain(entry, FeatureTask):
+            return False
+        feature = entry.feature
+        if not isinstance(feature, JointPosture) or isinstance(entry.gain, AdaptiveGain):
+            return False
+        return feature.q_index.size == feature.columns.size
+
+    def add(self, task: FeatureTask, columns: np.ndarray) -> None:
+        """Give a posture its lines."""
+        start = sum(pick.shape[0] for pick in self._picks)
+        self._picks.append(np.column_stack([columns, task.feature.q_index[task.picked]]))
+        self.tasks.append((task, slice(start, start + columns.size)))
+
+    def finish(self) -> None:
+        """Pack the lines into arrays."""
+        self.picks = np.concatenate([np.zeros((0, 2), dtype=np.int64), *self._picks])
+        self.goals = np.zeros((self.picks.shape[0], 3))
+
+    def set_dt(self, dt: float) -> None:
+        """Gains become decay factors."""
+        for task, rows in self.tasks:
+            self.goals[rows, 1] = decay(task.gain, np.ones(task.feature.dim), dt)[task.picked]
+
+    def refresh(self, tick: Tick) -> None:
+        """Copy targets that moved."""
+        for task, rows in self.tasks:
+            if self._fresh or task.moving:
+                task.begin(self.model, tick)
+                self.goals[rows, 0] = task.target.value[task.picked]
+                self.goals[rows, 2] = task.feedforward(tick)[task.picked]
+        self._fresh = False
+
+
+class Boxes:
+    """Hard joint limits: any box that offers `joint_box`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._boxes: list[Box] = []
+
+    @staticmethod
+    def takes(entry: Entry) -> bool:
+        """True if the box is made of joint limits."""
+        return hasattr(entry, "joint_box")
+
+    def add(self, box: Box) -> None:
+        """Give a box its table."""
+        self._boxes.append(box)
+
+    def finish(self) -> None:
+        """Pack the limits into arrays."""
+        n, boxes = self.model.nv, [box.joint_box(self.model) for box in self._boxes]
+        self.index = np.array([box.q_index for box in boxes], dtype=np.int64).reshape(-1, n)
+        limits = [[box.q_lower, box.q_upper, box.v_max, box.a_max, box.rate] for box in boxes]
+        self.limits = np.array(limits, dtype=float).reshape(-1, 5, n)
+        self._rates = self.limits[:, -1].copy()
+
+    def set_dt(self, dt: float) -> None:
+        """The dampers' rates in discrete time."""
+        self.limits[:, -1] = -np.expm1(-self._rates * dt) / dt
+
+
+def _is_plain(entry: Task, base: type[Task]) -> bool:
+    """A subclass with a law of its own must be asked, not compiled."""
+    laws = ("rows", "error", "jacobian", "feedforward")
+    return all(getattr(type(entry), law) is getattr(base, law) for law in laws)
+
+
+def _put_target(task: FeatureTask, target: np.ndarray) -> None:
+    """Copy a task's target into its line of the table."""
+    goal, feature = task.target, task.feature
+    if type(feature) is FramePose:
+        target[:9], target[9:12] = goal.value.rotation.ravel(order="F"), goal.value.translation
+    elif type(feature) is FrameOrientation:
+        target[:9] = goal.value.ravel(order="F")
+    else:
+        target[9:12] = goal.value
+    target[op.VELOCITY : op.VELOCITY + feature.dim] = goal.velocity
+    target[op.ACCELERATION : op.ACCELERATION + feature.dim] = goal.acceleration
