@@ -12,16 +12,16 @@ DT = 5e-3  # s
 
 
 class Reach(sot.Task):
-    """Keeps a frame on a sphere around the base: e = ‖p‖ − radius, one row (m)."""
+    """Keeps a frame on a sphere around the base: e = ‖p‖ − distance, one row (m)."""
 
     kind = "reach"
 
-    def __init__(self, frame: str, radius: float, **options) -> None:
+    def __init__(self, frame: str, distance: float, **options) -> None:
         super().__init__(**options)
-        self.frame, self.radius = frame, radius
+        self.frame, self.distance = frame, distance
 
     def error(self, model: sot.Model) -> np.ndarray:
-        return np.array([np.linalg.norm(self._point(model)) - self.radius])
+        return np.array([np.linalg.norm(self._point(model)) - self.distance])
 
     def jacobian(self, model: sot.Model) -> np.ndarray:
         p = self._point(model)
@@ -33,7 +33,7 @@ class Reach(sot.Task):
 
 if __name__ == "__main__":
     xarm = load("xarm7")
-    stack = sot.Stack([JointLimits()], [Reach("link_eef", radius=0.6, gain=3.0)], [Posture(gain=1.0)])
+    stack = sot.Stack([JointLimits()], [Reach("link_eef", distance=0.6, gain=3.0)], [Posture(gain=1.0)])
     controller = sot.Controller(xarm, stack, dt=DT)
     run = sot.run(Kinematic(xarm, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv or None)
     print(run.summary())

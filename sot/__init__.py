@@ -74,7 +74,7 @@ _HOMES = {
 }  # fmt: skip
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", "errors", *_MODULES]  # noqa: PLE0604 - names of the table above
+__all__ = ["__version__", "errors", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -52,36 +52,36 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     from sot import __version__
 
-    top = argparse.ArgumentParser(prog="sot", description="Whole-body control by a stack of tasks.")
+    top = argparse.ArgumentParser(prog="sot", allow_abbrev=False, description="Whole-body control by a stack of tasks.")
     top.add_argument("--version", action="version", version=f"sot {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a stack file on a simulated robot")
+    run = commands.add_parser("run", allow_abbrev=False, help="run a stack file on a simulated robot")
     run.add_argument("file", metavar="FILE", help="a stack file (.yaml)")
     run.add_argument("--solver", metavar="NAME", help="another solver than the file says")
     _run_options(run)
 
-    check = commands.add_parser("check", help="load a stack file, do one tick, show its levels")
+    check = commands.add_parser("check", allow_abbrev=False, help="load a stack file, do one tick, show its levels")
     check.add_argument("file", metavar="FILE", help="a stack file (.yaml)")
     _json(check)
 
-    listing = commands.add_parser("list", help="list what there is")
+    listing = commands.add_parser("list", allow_abbrev=False, help="list what there is")
     listing.add_argument("what", nargs="?", choices=LISTS, help="only one of the lists")
     _json(listing)
 
-    show = commands.add_parser("show", help="joints, limits, frames, mass, feet of a robot; keys of a task or reference")
+    show = commands.add_parser("show", allow_abbrev=False, help="joints, limits, frames, mass, feet of a robot; keys of a task or reference")
     show.add_argument("name", metavar="NAME", help="a robot, a file (.yaml, .urdf, .xml), a task or a reference")
     _json(show)
 
-    demo = commands.add_parser("demo", help="Talos reaches with both hands while it stands")
+    demo = commands.add_parser("demo", allow_abbrev=False, help="Talos reaches with both hands while it stands")
     _run_options(demo)
 
-    bench = commands.add_parser("bench", help="time of a tick, stage by stage")
+    bench = commands.add_parser("bench", allow_abbrev=False, help="time of a tick, stage by stage")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="by default all")
     bench.add_argument("--ticks", type=_count, metavar="N", help="ticks per case")
     _json(bench)
 
-    commands.add_parser("schema", help="JSON schema of stack files, for editors")
+    commands.add_parser("schema", allow_abbrev=False, help="JSON schema of stack files, for editors")
     return top
 
 

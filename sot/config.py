@@ -174,7 +174,7 @@ def _robot(node: Node, folder: Path) -> Description:
     for key in ("urdf", "mjcf", "srdf"):
         if key in options and isinstance(options[key].value, str):
             options[key] = dataclasses.replace(options[key], value=str(folder / Path(options[key].value).expanduser()))
-    with placed(name or node):
+    with placed(node):
         return load(None if name is None else _resolved(name.value, folder), **options)
 
 

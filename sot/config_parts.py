@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from sot.catalog import Catalog
 from sot.entry import Entry
 from sot.errors import ConfigError, SotError, unknown
@@ -45,7 +47,7 @@ def blamed(node: Node, message: str) -> Node:
     for key, child in node.value.items() if node.is_mapping else ():
         deeper = blamed(child, message)
         named = re.search(rf"(?:^|: ){re.escape(key)}: ", message)
-        quoted = isinstance(child.value, str) and f" {child.value!r}" in message
+        quoted = isinstance(child.value, str) and repr(child.value) in message
         if deeper is not child or named or quoted:
             return deeper
     return node
@@ -91,7 +93,9 @@ class Parts:
 
     def make(self, kind: type[Any], body: Node) -> Any:
         """An object of a class whose arguments are the keys of a mapping."""
-        known, given = parameters(kind), body.mapping(f"the arguments of {kind.kind}")
+        with placed(body):
+            known = parameters(kind)
+        given = body.mapping(f"the arguments of {kind.kind}")
         for key, child in given.items():
             if key not in known:
                 raise child.error(unknown(f"key of {kind.kind}", key, known))
@@ -111,12 +115,12 @@ class Parts:
             return self.reference(node)
         if takes_function(hint) and isinstance(node.value, str):
             return self.words.function(node)
-        return build(node, hint)
+        return _value(node) if hint is not Any and accepts(hint, Any) else build(node, hint)
 
     def reference(self, node: Node) -> Any:
         """A reference `kind: {arguments}`, or a value that the task understands."""
         if not node.is_mapping:
-            return node.plain()
+            return _value(node)
         # A table of joint values is a mapping too, but never of mappings.
         if not any(key in self.words.references or child.is_mapping for key, child in node.value.items()):
             return node.plain()
@@ -154,6 +158,19 @@ class Parts:
             first, second = build(given["swap"], tuple[str, str])
             return Swap(at, first, second, **ramp)
         return SetReference(at, build(given["set"], str), as_reference(self.reference(given["reference"])))
+
+
+def _value(node: Node) -> Any:
+    """A value that only the task can judge; but what looks like numbers must be numbers."""
+    if node.is_list and node.value and not _has_words(node):
+        return build(node, np.ndarray).tolist()
+    return node.plain()
+
+
+def _has_words(node: Node) -> bool:
+    if node.is_list:
+        return any(_has_words(item) for item in node.value)
+    return node.is_mapping or isinstance(node.value, str)
 
 
 def _one_word(node: Node, what: str, known: dict[str, Any]) -> tuple[str, Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,5 +63,7 @@ def decay(gain: Gain, error: np.ndarray, dt: float) -> np.ndarray:
     A command is held for a whole period, so the textbook −λ e would decay at −ln(1 − λ dt)/dt, 2.6 % too fast
     for λ = 10/s at 200 Hz, and oscillate beyond λ dt = 2. This form is exact for every λ and every dt.
     """
+    if isinstance(gain, np.ndarray):
+        return np.expm1(-gain * dt) * (error / -dt)
     rate = gain.at(error) if isinstance(gain, AdaptiveGain) else gain
-    return -np.expm1(-np.asarray(rate) * dt) / dt * error
+    return error * (math.expm1(-rate * dt) / -dt)

@@ -133,9 +133,7 @@ def run(
     return recount.result(state, loop.late)
 
 
-def _run(
-    robot: Robot, controller: Controller, ticks: int, loop: Loop, observers: Sequence[Observer]
-) -> Recount:
+def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers: Sequence[Observer]) -> Recount:
     if controller.counters.ticks == 0:
         warm_up(controller)
     state = robot.read()
@@ -161,8 +159,8 @@ def _ticks(robot: Robot, controller: Controller, duration: float) -> int:
     step = getattr(robot, "dt", controller.dt)
     if not (abs(step - controller.dt) <= 1e-9 * controller.dt):
         raise ConfigError(
-            f"the robot moves on by {step:g} s at each command, but the controller was made for {controller.dt:g} s; "
-            "give both the same dt"
+            f"the robot moves on by {step:g} s at each command, but the controller was made for "
+            f"{controller.dt:g} s; give both the same dt"
         )
     return round(positive(duration, "duration", zero=True) / controller.dt)
 

@@ -184,9 +184,9 @@ class Plan:
                 f"{block.entry.name}: gave {rows.lower.size} rows, but {block.rows.stop - block.rows.start} when it "
                 "joined the stack; the number of rows may not change from tick to tick"
             )
-        self.AT[:, block.rows] = block.scale * rows.A.T
-        self.problem.lower[block.rows] = block.scale * rows.lower
-        self.problem.upper[block.rows] = block.scale * rows.upper
+        np.multiply(rows.A.T, block.scale, out=self.AT[:, block.rows])
+        np.multiply(rows.lower, block.scale, out=self.problem.lower[block.rows])
+        np.multiply(rows.upper, block.scale, out=self.problem.upper[block.rows])
 
     def _set_dt(self, dt: float) -> None:
         self._dt = dt
@@ -225,8 +225,8 @@ def _meet(lower: np.ndarray, upper: np.ndarray) -> int:
 
 def _checked(rows: Rows, entry: Entry, nv: int) -> Rows:
     """Rows of the right shape, or an error that names the entry."""
-    A, lower, upper = np.asarray(rows.A), np.asarray(rows.lower), np.asarray(rows.upper)
-    if A.ndim != 2 or A.shape[1] != nv or lower.shape != (A.shape[0],) or upper.shape != lower.shape:
+    A, lower, upper = rows.A, rows.lower, rows.upper
+    if A.ndim != 2 or A.shape[1] != nv or lower.shape != A.shape[:1] or upper.shape != A.shape[:1]:
         raise TaskError(
             f"{entry.name}: rows must have A of shape (k, {nv}) and bounds of shape (k,); "
             f"got A {A.shape}, lower {lower.shape}, upper {upper.shape}"

@@ -13,6 +13,7 @@ from sot.state import Command, State
 from sot.task import Task
 
 KEPT = 1e-6  # a violation up to this counts as kept: integration and rounding
+MEMORY = 1_000_000  # ticks whose times are remembered for the percentiles, the newest ones
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,14 @@ class Run:
     state: State = field(repr=False)
 
     @property
+    def hard(self) -> tuple[str, ...]:
+        """Names of the constraints on level 0."""
+        return tuple(name for name in self.max_violation if self.level[name] == 0)
+
+    @property
     def ok(self) -> bool:
         """True if every tick was feasible, all hard constraints were kept and all errors are finite."""
-        kept = all(worst <= KEPT or self.level[name] > 0 for name, worst in self.max_violation.items())
+        kept = all(self.max_violation[name] <= KEPT for name in self.hard)
         return kept and self.infeasible_ticks == 0 and bool(np.isfinite(list(self.final_error.values())).all())
 
     def to_json(self) -> dict[str, Any]:
@@ -83,15 +89,18 @@ class Run:
         lines = [f"{self.robot}, {self.solver}: {self.ticks} ticks of {1e3 * self.dt:g} ms", ""]
         if self.final_error:
             lines += [f"level  {'task':<{width}}final error"]
-            lines += [f"{self.level[name]:<7}{name:<{width}}{error:.1e}" for name, error in self.final_error.items()]
+            for name, error in self.final_error.items():
+                lines += [f"{self.level[name]:<7}{name:<{width}}{error:.1e}"]
             lines += [""]
         if self.max_violation:
             lines += [f"level  {'constraint':<{width}}worst violation"]
-            lines += [f"{self.level[name]:<7}{name:<{width}}{self._verdict(name)}" for name in self.max_violation]
+            for name in self.max_violation:
+                lines += [f"{self.level[name]:<7}{name:<{width}}{self._verdict(name)}"]
             lines += [""]
         tick = self.tick_us
         lines += [f"tick   p50 {tick.p50:.0f} µs, p99 {tick.p99:.0f} µs, max {tick.max:.0f} µs"]
-        lines += [f"ticks  {self.infeasible_ticks} infeasible, {self.capped_ticks} capped, {self.late_ticks} missed"]
+        infeasible, capped, late = self.infeasible_ticks, self.capped_ticks, self.late_ticks
+        lines += [f"ticks  {infeasible} infeasible, {capped} capped, {late} missed"]
         return "\n".join(lines)
 
     def _verdict(self, name: str) -> str:
@@ -112,7 +121,8 @@ class Recount:
             ticks: Largest number of ticks.
         """
         self.controller = controller
-        self._times = np.zeros(ticks, dtype=np.int64)  # ns
+        self._times = np.zeros(min(ticks, MEMORY), dtype=np.int64)  # ns
+        self._longest = 0  # ns
         self._count = self._infeasible = self._capped = 0
         self._seen = (controller.counters.infeasible, controller.counters.capped)
         self._previous = state.v.copy()
@@ -126,7 +136,8 @@ class Recount:
             command: What it was told.
             elapsed: Time of the controller, ns.
         """
-        self._times[self._count] = elapsed
+        self._times[self._count % self._times.size] = elapsed
+        self._longest = max(self._longest, elapsed)
         self._count += 1
         # While the stack is blended one tick solves several problems, so the counters may rise by more than one.
         counters, (infeasible, capped) = self.controller.counters, self._seen
@@ -152,7 +163,7 @@ class Recount:
             solver=controller.meaning,
             dt=controller.dt,
             ticks=self._count,
-            tick_us=_percentiles(self._times[: self._count]),
+            tick_us=self._percentiles(),
             final_error=self._errors(state),
             max_violation=self._worst,
             level={block.entry.name: block.level for block in controller.plan.blocks},
@@ -161,6 +172,11 @@ class Recount:
             late_ticks=late,
             state=state,
         )
+
+    def _percentiles(self) -> Percentiles:
+        times = self._times[: self._count] / 1e3
+        p50, p99 = np.percentile(times, [50, 99]) if times.size else (0.0, 0.0)
+        return Percentiles(float(p50), float(p99), self._longest / 1e3)
 
     def _errors(self, state: State) -> dict[str, float]:
         """Norm of each task's error at the last state, against its target at that time."""
@@ -174,10 +190,3 @@ class Recount:
                 error = np.atleast_1d(task.error(model))
                 errors[task.name] = float(np.linalg.norm(error if task.picked is None else error[task.picked]))
         return errors
-
-
-def _percentiles(times: np.ndarray) -> Percentiles:
-    if times.size == 0:
-        return Percentiles(0.0, 0.0, 0.0)
-    p50, p99, longest = np.percentile(times / 1e3, [50, 99, 100])
-    return Percentiles(float(p50), float(p99), float(longest))

@@ -21,6 +21,7 @@ from sot.task import FeatureTask
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each 0 to 1
 
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
+MESHES = (".dae", ".obj", ".stl")  # files that browsers can read
 TOUCHING = 0.01  # m above the lowest foot point up to which others count as touching the ground
 
 
@@ -101,9 +102,10 @@ def robot_shapes(robot: Description) -> list[Shape]:
 
 def _shapes(item: Any) -> Iterator[Shape]:
     """A geometry object as shapes: none for what cannot be drawn, three for a capsule."""
-    colour: Colour | None = tuple(float(c) for c in item.meshColor)  # type: ignore[assignment]  # four numbers
+    red, green, blue, opacity = item.meshColor.tolist()
+    colour: Colour | None = (red, green, blue, opacity)
     path = Path(item.meshPath)
-    if path.suffix.lower() in (".dae", ".obj", ".stl") and path.is_file():
+    if path.suffix.lower() in MESHES and path.is_file():
         parts: list[tuple[Body, np.ndarray]] = [(MeshFile(path), np.diag([*item.meshScale, 1.0]))]
         if not item.overrideMaterial:
             colour = None if path.suffix.lower() == ".dae" else GREY
@@ -130,8 +132,9 @@ def _parts(geometry: Any) -> list[tuple[Body, np.ndarray]]:
             parts.append((Sphere(geometry.radius), translation([0.0, 0.0, end])))
         return parts
     if kind.startswith("BVHModel"):
-        faces = [[int(i) for i in geometry.tri_indices(k)] for k in range(geometry.num_tris)]
-        return [(Triangles(np.array(geometry.vertices()), np.array(faces)), one)] if faces else []
+        triangles = map(geometry.tri_indices, range(geometry.num_tris))
+        faces = np.array([(triangle[0], triangle[1], triangle[2]) for triangle in triangles])
+        return [(Triangles(np.array(geometry.vertices()), faces), one)] if len(faces) else []
     return []
 
 
@@ -139,12 +142,12 @@ def _sticks(robot: Description) -> Iterator[Shape]:
     """A ball at every joint and a stick to the joint before."""
     model = robot.pin_model
     offsets = [placement.translation for placement in model.jointPlacements]
-    size = 0.1 * float(np.median([n for n in map(np.linalg.norm, offsets) if n > 1e-3] or [0.3]))
+    lengths = [float(np.linalg.norm(offset)) for offset in offsets]
+    size = 0.1 * float(np.median([length for length in lengths if length > 1e-3] or [0.3]))
     for i in range(1, model.njoints):
         yield Shape(f"{model.names[i]}_ball", i, Sphere(size), np.eye(4), GREY)
-        length = float(np.linalg.norm(offsets[i]))
-        if model.parents[i] > 0 and length > 1e-3:
-            stick = Cylinder(0.5 * size, length)
+        if model.parents[i] > 0 and lengths[i] > 1e-3:
+            stick = Cylinder(0.5 * size, lengths[i])
             yield Shape(f"{model.names[i]}_stick", model.parents[i], stick, between(np.zeros(3), offsets[i]), GREY)
 
 
@@ -197,7 +200,7 @@ def mark(entry: Entry, model: Model) -> Mark | None:
 
 
 def support(model: Model) -> np.ndarray:
-    """Corners of the support polygon, in order, shape (k, 3); empty if fewer than three points touch the ground."""
+    """Corners of the support polygon, in order, shape (k, 3); empty if less than three points touch the ground."""
     points = [
         model.placement(model.frame(foot.frame)).act(point) for foot in model.robot.feet for point in foot.points
     ]
@@ -236,7 +239,7 @@ def translation(p: Any) -> np.ndarray:
 
 
 def tiles(parity: int, size: float = 0.5, count: int = 40) -> Triangles:
-    """Every other tile of a floor around the origin: `parity` 0 are the white ones of a chess board, 1 the black."""
+    """Every other tile of a floor around the origin, as on a chess board; `parity` 0 or 1 says which ones."""
     corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
     places = [(i, j, 0) for i in range(count) for j in range(count) if (i + j) % 2 == parity]
     vertices = size * (np.array(places)[:, None, :] + corners - [count / 2, count / 2, 0])  # (n, 4, 3)

@@ -41,6 +41,7 @@ def schema() -> Schema:
             "entry": _words(words.entries),
             "open_entry": _or_others(_ref("entry"), list(words.entries)),
             "reference": _words(words.references),
+            "target": _target(list(words.references)),
             "event": {"oneOf": [_event(what, keys) for what, keys in EVENTS.items()]},
             "robot": _robot(),
         },
@@ -98,6 +99,12 @@ def _words(kinds: Mapping[str, type]) -> Schema:
     }
 
 
+def _target(words: list[str]) -> Schema:
+    """A reference, or a value; of these only a table of joints is a mapping, and never one of mappings."""
+    table = {"propertyNames": {"not": {"enum": words}}, "additionalProperties": {"not": {"type": "object"}}}
+    return {"if": {"type": "object", "not": table}, "then": _ref("reference")}
+
+
 def _body(kind: type, may_be_empty: bool) -> Schema:
     body = {**_object(kind, {}), "description": summary(kind)}
     return {**body, "type": ["object", "null"]} if may_be_empty else body
@@ -106,13 +113,13 @@ def _body(kind: type, may_be_empty: bool) -> Schema:
 def _event(what: str, keys: Sequence[str]) -> Schema:
     parts: dict[str, Schema] = {
         "at": {"type": "number", "minimum": 0, "description": "When, s."},
-        "push": {"anyOf": [_ref("open_entry")]},
+        "push": _ref("open_entry"),
         "level": {"type": ["integer", "null"], "minimum": 0},
         "insert": {"type": "boolean"},
         "remove": {"type": "string"},
         "swap": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
         "set": {"type": "string"},
-        "reference": {"anyOf": [_ref("reference"), {}]},
+        "reference": _ref("target"),
         "ramp": {"type": "number", "minimum": 0, "description": "Seconds in which the stack is blended."},
     }
     required = ["at", what, "reference"] if what == "set" else ["at", what]
@@ -134,14 +141,16 @@ def _object(kind: type, known: Mapping[str, Schema]) -> Schema:
 
 def _typed(parameter: Parameter) -> Schema:
     schema = _hint(parameter.hint)
+    if "$ref" in schema:
+        schema = {"allOf": [schema]}  # what stands beside a $ref is not looked at
     return {**schema, "description": parameter.text} if parameter.text else schema
 
 
 def _hint(hint: Any) -> Schema:
-    """What a type hint allows. What may be a reference may be any value: only the task knows which."""
+    """What a type hint allows."""
     members = choices(hint)
     if any(member is Reference for member in members):
-        return {"anyOf": [_ref("reference"), {}]}
+        return _ref("target")
     if any(member is Any or member is Node for member in members):
         return {}
     schemas: list[Schema] = []

@@ -202,11 +202,12 @@ def _is_plain(entry: Task, base: type[Task]) -> bool:
 def _put_target(task: FeatureTask, target: np.ndarray) -> None:
     """Copy a task's target into its line of the table."""
     goal, feature = task.target, task.feature
+    matrix = target[:12].reshape(3, 4)
     if type(feature) is FramePose:
-        target[:9], target[9:12] = goal.value.rotation.ravel(order="F"), goal.value.translation
+        matrix[:] = goal.value.homogeneous[:3]
     elif type(feature) is FrameOrientation:
-        target[:9] = goal.value.ravel(order="F")
+        matrix[:, :3] = goal.value
     else:
-        target[9:12] = goal.value
+        matrix[:, 3] = goal.value
     target[op.VELOCITY : op.VELOCITY + feature.dim] = goal.velocity
     target[op.ACCELERATION : op.ACCELERATION + feature.dim] = goal.acceleration

@@ -80,10 +80,11 @@ class Task(Entry):
             raise TaskError(f"{self.name}: gain: expected 1 or {dim} numbers, got {self.gain.size}")
 
     def rows(self, model: Model, tick: Tick) -> Rows:
-        error = np.atleast_1d(self.error(model))
-        velocity = self.feedforward(tick) - decay(self.gain, error, tick.dt)
-        wanted = velocity[self.picked]
-        return Rows(np.atleast_2d(self.jacobian(model))[self.picked], wanted, wanted)
+        error, jacobian = np.atleast_1d(self.error(model)), np.atleast_2d(self.jacobian(model))
+        wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
+        if self.picked is not None and self.picked.size < wanted.size:
+            wanted, jacobian = wanted[self.picked], jacobian[self.picked]
+        return Rows(jacobian, wanted, wanted)
 
     def row_labels(self, dim: int) -> list[str]:
         """A short name for each row before masking."""

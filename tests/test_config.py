@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import plugins
 import pytest
 from robot_files import GOOD, write
+from stack_files import REFERENCES, yaml_arguments
 
 import sot
 from sot.config import RunConfig, load_run, parse_run
@@ -152,8 +151,8 @@ MISTAKES = {
     "reference argument": ("frequency: 0.5", "frequence: 1", r"10: .*sine\.frequence: unknown key of sine 'frequence'"),
     "reference size": ("[0, 0.03, 0]", "[0, 0.03]", r"10: stack\[2\]\.com\.reference\.sine\.amplitude: .*expected 3 numbers"),
     "name": ("name: hand", "name: com", r"11: stack\[3\]\.position: the name 'com' is taken by the com in line 10"),
-    "indentation": ("      mask: xz", "    mask: xz", r"15: column 5: is not valid YAML"),
-    "not indented": ("      frame: gripper_left_base_link\n      name: hand\n", "    frame: a\n    name: hand\n", "is not valid"),
+    "indentation": ("      weight: 3", "    weight: 3", r"11: stack\[3\]: a task has one key, .* got position, weight"),
+    "not YAML": ("{near: 10, far: 2, slope: 5}", "{near: 10, far: 2, slope: 5", r"15: column 11: is not valid YAML"),
     "event": ("remove: com", "delete: com", r"21: events\[2\]: an event is one of push, remove, swap, set; got keys"),
     "event name": ("remove: com", "remove: comm", r"21: events\[2\]\.remove: unknown entry 'comm'; did you mean 'com'"),
     "event key": ("ramp: 0.1", "rampe: 0.1", r"20: events\[1\]\.rampe: unknown key 'rampe'; did you mean 'ramp'"),
@@ -193,9 +192,9 @@ def test_robots_by_path_and_with_changes(tmp_path: Path, monkeypatch: pytest.Mon
         config = load_run(write(folder, "stack.yaml", f"robot: {robot}\nstack: [joint_limits, position: {{frame: d}}]"))
         assert config.robot.pin_model.nv == 3
         assert load_run(write(folder, "again.yaml", dump(config))).robot.pin_model.nv == 3
-    assert parse_run("robot: {name: tiago, root: fixed}\nstack: [joint_limits]").robot.root == "fixed"
+    assert parse_run("robot: {name: panda, lock: [panda_finger_*]}\nstack: [joint_limits]").robot.pin_model.nv == 7
     with pytest.raises(ConfigError, match=r"^t:1: robot\.root: expected one of 'fixed'"):
-        parse_run("robot: {name: tiago, root: fly}\nstack: [joint_limits]", "t")
+        parse_run("robot: {name: panda, root: fly}\nstack: [joint_limits]", "t")
 
 
 # -- plug-ins ------------------------------------------------------------------------------------------
@@ -323,22 +322,6 @@ def test_mistakes_in_a_users_file(folder: Path, name: str):
 # -- there and back: every task and every reference finds itself here ------------------------------------
 
 
-def yaml_arguments(kind: type, model: Any) -> dict[str, Any]:
-    """Arguments for a task, none at its default where `tests/plugins.py` knows another."""
-    known = plugins.parameters(model)
-    given: dict[str, Any] = {"gain": [2.5], "weight": 2.0, "name": "other"}
-    for name, parameter in inspect.signature(kind).parameters.items():
-        special = plugins.SPECIAL.get((kind.__name__, name))
-        values = special(model) if special else known.get(name, [])
-        values = [value for value in values if not isinstance(value, dict)]
-        if values:
-            given[name] = np.asarray(values[-1]).tolist() if not isinstance(values[-1], str) else values[-1]
-        elif name in ("reference", "position", "velocity") and parameter.default is not inspect.Parameter.empty:
-            given.update({"reference": {"hold": {}}} if name == "reference" else {name: False})
-    given["gain"] = 2.5
-    return {name: value for name, value in given.items() if name in inspect.signature(kind).parameters and value is not None}
-
-
 @pytest.mark.parametrize("kind", [kind for kind in plugins.task_classes() if kind.kind != "generic"])
 def test_every_task_there_and_back(kind: type):
     arguments = yaml_arguments(kind, plugins.model_of("panda"))
@@ -366,19 +349,6 @@ def assert_same_rows(config: RunConfig, again: RunConfig, name: str) -> None:
         rows.append(entry.rows(model, tick))
     for part in ("A", "lower", "upper"):
         assert np.array_equal(getattr(rows[0], part), getattr(rows[1], part))
-
-
-REFERENCES = {
-    "hold": {"value": [0.4, 0.1, 0.5]},
-    "move": {"to": [0.4, 0.1, 0.5], "duration": 2.0, "delay": 0.5},
-    "trapezoid": {"by": [0.1, 0.0, 0.1], "velocity": 0.2, "acceleration": [1.0, 2.0, 3.0], "delay": 0.1},
-    "waypoints": {"points": [[0.4, 0.1, 0.5], [0.4, 0.2, 0.5]], "durations": [1.0, 2.0]},
-    "sine": {"amplitude": [0.0, 0.1, 0.0], "frequency": 0.5, "phase": 1.0, "around": [0.4, 0.1, 0.5], "fade": 1.0},
-    "circle": {"radius": 0.1, "speed": -1.0, "axes": [[1, 0, 0], [0, 0, 1]], "fade": 0.3},
-    "spline": {"points": [[0.4, 0.1, 0.5], [0.4, 0.2, 0.5]], "times": [1.0, 2.5]},
-    "function": {"f": "mine.wave", "step": 1e-3},
-    "follow": {"source": "mine.wave", "keep_offset": True},
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,8 +23,8 @@ LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
 # Parameters of a line: frame placement (12; or ratio and offset), decay factors (6), adaptive gain (near, far, slope), root of weight.
 PLACEMENT, DECAY, ADAPTIVE, SCALE = 0, 12, 18, 21
 PARAMETERS = 22
-# Target of a line: value (12: rotation by columns, position), velocity (6), acceleration (6).
-VALUE, VELOCITY, ACCELERATION, TARGETS = 0, 12, 18, 24
+# Target of a line: value (12: the upper rows of a homogeneous matrix), velocity (6), acceleration (6).
+VELOCITY, ACCELERATION, TARGETS = 12, 18, 24
 
 
 @kernel
@@ -54,7 +54,7 @@ def assemble(table, parameters, targets, support, dt, q, J, oMi, com, Jcom, AT, 
             _frame_columns(line, par[SCALE], R, p, support, J, AT)
         elif line[OP] == COM:
             for i in range(3):
-                e[i] = com[i] - goal[VALUE + 9 + i]
+                e[i] = com[i] - goal[4 * i + 3]
                 if line[ROW + i] >= 0:
                     for c in range(AT.shape[0]):
                         AT[c, line[ROW + i]] = par[SCALE] * Jcom[i, c]
@@ -81,7 +81,7 @@ def _frame_error(shape, axes, R, p, goal, e):
     first = 0 if shape == ORIENTATION else 3
     if shape != ORIENTATION:
         for i in range(3):
-            e[i] = p[i] - goal[9 + i]
+            e[i] = p[i] - goal[4 * i + 3]
     if shape == POSITION:
         return
     _relative_log(R, goal, axes == LOCAL, e[first : first + 3])
@@ -120,26 +120,26 @@ def _relative_log(R, goal, local, out):
 
 @kernel
 def _rel(R, goal, local, i, j):
-    """Entry (i, j) of R*ᵀ R or R R*ᵀ; rotations are stored by columns."""
+    """Entry (i, j) of R*ᵀ R or R R*ᵀ; R is stored by columns, R* by rows of four."""
     if local:
-        return goal[3 * i] * R[3 * j] + goal[3 * i + 1] * R[3 * j + 1] + goal[3 * i + 2] * R[3 * j + 2]
-    return R[i] * goal[j] + R[3 + i] * goal[3 + j] + R[6 + i] * goal[6 + j]
+        return goal[i] * R[3 * j] + goal[4 + i] * R[3 * j + 1] + goal[8 + i] * R[3 * j + 2]
+    return R[i] * goal[4 * j] + R[3 + i] * goal[4 * j + 1] + R[6 + i] * goal[4 * j + 2]
 
 
 @kernel
 def _screw(R, p, goal, axes, e):
     """Linear part of log6: V(ω)⁻¹ t, with t the translation of T*⁻¹T (local) or T T*⁻¹ (world)."""
     wx, wy, wz = e[3], e[4], e[5]
+    gx, gy, gz = goal[3], goal[7], goal[11]
     if axes == LOCAL:
-        dx, dy, dz = p[0] - goal[9], p[1] - goal[10], p[2] - goal[11]
-        tx = goal[0] * dx + goal[1] * dy + goal[2] * dz
-        ty = goal[3] * dx + goal[4] * dy + goal[5] * dz
-        tz = goal[6] * dx + goal[7] * dy + goal[8] * dz
+        dx, dy, dz = p[0] - gx, p[1] - gy, p[2] - gz
+        tx = goal[0] * dx + goal[4] * dy + goal[8] * dz
+        ty = goal[1] * dx + goal[5] * dy + goal[9] * dz
+        tz = goal[2] * dx + goal[6] * dy + goal[10] * dz
     else:
-        gx = _rel(R, goal, False, 0, 0) * goal[9] + _rel(R, goal, False, 0, 1) * goal[10] + _rel(R, goal, False, 0, 2) * goal[11]
-        gy = _rel(R, goal, False, 1, 0) * goal[9] + _rel(R, goal, False, 1, 1) * goal[10] + _rel(R, goal, False, 1, 2) * goal[11]
-        gz = _rel(R, goal, False, 2, 0) * goal[9] + _rel(R, goal, False, 2, 1) * goal[10] + _rel(R, goal, False, 2, 2) * goal[11]
-        tx, ty, tz = p[0] - gx, p[1] - gy, p[2] - gz
+        tx = p[0] - _turned(R, goal, 0, gx, gy, gz)
+        ty = p[1] - _turned(R, goal, 1, gx, gy, gz)
+        tz = p[2] - _turned(R, goal, 2, gx, gy, gz)
     angle2 = wx * wx + wy * wy + wz * wz
     angle = math.sqrt(angle2)
     if angle > 1e-4:
@@ -151,6 +151,12 @@ def _screw(R, p, goal, axes, e):
     e[0] = tx - 0.5 * ux + c * (wy * uz - wz * uy)
     e[1] = ty - 0.5 * uy + c * (wz * ux - wx * uz)
     e[2] = tz - 0.5 * uz + c * (wx * uy - wy * ux)
+
+
+@kernel
+def _turned(R, goal, i, x, y, z):
+    """Entry i of R R*ᵀ (x, y, z)."""
+    return _rel(R, goal, False, i, 0) * x + _rel(R, goal, False, i, 1) * y + _rel(R, goal, False, i, 2) * z
 
 
 @kernel

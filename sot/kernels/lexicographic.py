@@ -33,7 +33,8 @@ TOLERANCE = 1e-9  # on violations and multipliers
 
 REFINE_FROM = 1e7  # ratio of pivots from which the last cost's solution is refined once
 
-# Cycling guard: a constraint that left this often and comes back without a step stays for the rest of the solve.
+# Cycling guard: a constraint that left this often and comes back without a step stays for the rest of the solve. So
+# does one that comes back at once: some level presses on it by less than the tolerance.
 PATIENCE, LOCKED = 4, 1_000_000
 
 
@@ -86,7 +87,7 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         origin[i] = target[i] if metric[i] > 0.0 else 0.0
     for i in range(width):
         mark[i] = 0
-    locked = 0
+    locked, dropped = 0, -1
     outcome = CAPPED
     iteration = 0
     while iteration < cap:
@@ -122,9 +123,10 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
             status[blocking] = side
             if blocking >= m:
                 x[blocking - m] = x_lower[blocking - m] if side == LOWER else x_upper[blocking - m]
-            if mark[blocking] >= PATIENCE and alpha <= 1e-13:
+            if alpha <= 1e-13 and (blocking == dropped or mark[blocking] >= PATIENCE):
                 mark[blocking] = LOCKED
                 locked += 1
+            dropped = -1
             continue
         for c in range(n):
             x[c] = xs[c]
@@ -137,6 +139,7 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         if worst < 0:
             outcome = OPTIMAL
             break
+        dropped = worst
         status[worst] = FREE
         if worst < m:  # a wide step may have carried an active row past its other bound
             status[worst] = _side(ax[worst], lower[worst], upper[worst])
@@ -522,15 +525,18 @@ def _judge(AT, W, y, rho, metric, scale, origin, x, status, active, free, first_
                     worst, value = m + c, -pressure
         if worst >= 0:
             return worst
-    return _idle(status, metric, x, kept, m) if candidates > 0 else -1
+    return _idle(status, metric, x, kept, mark, m) if candidates > 0 else -1
 
 
 @kernel
-def _idle(status, metric, x, kept, m):
-    """A column that no level presses against its bound should rather be at rest: the farthest from zero, or −1."""
+def _idle(status, metric, x, kept, mark, m):
+    """A column that no level presses against its bound should rather be at rest: the farthest from zero, or −1.
+
+    Each gets one chance: at rest is not always possible.
+    """
     worst, value = -1, TOLERANCE
     for c in range(x.size):
-        if kept[m + c] == 0 and metric[c] <= 0.0 and status[m + c] * x[c] > value:
+        if kept[m + c] == 0 and mark[m + c] == 0 and metric[c] <= 0.0 and status[m + c] * x[c] > value:
             worst, value = m + c, abs(x[c])
     return worst
 

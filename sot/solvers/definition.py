@@ -12,6 +12,7 @@ from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, 
 
 TOLERANCE = 1e-9
 RANK_TOLERANCE = 1e-9
+ROUNDING = 1e-12  # by which x may pass a bound before it counts; it is then put back
 PATIENCE, LOCKED = 4, 1_000_000
 
 
@@ -31,23 +32,25 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
     if not is_finite(problem):
         return NOT_FINITE, 0
     _start(problem, x, status)
-    drops = np.zeros(status.size, dtype=int)
+    drops, last = np.zeros(status.size, dtype=int), -1
     for iteration in range(1, cap + 1):
         solution = equality_solution(problem, strict, x, status)
         if not np.isfinite(solution).all():  # numbers so large that their products overflow
             return NOT_FINITE, iteration
         alpha, blocking, side = _step_length(problem, x, solution, status)
-        x += alpha * (solution - x)
+        x[:] = np.clip(x + alpha * (solution - x), problem.x_lower, problem.x_upper)
         if blocking is not None:
             _block(problem, x, status, blocking, side)
-            if drops[blocking] >= PATIENCE and alpha <= 1e-13:
+            if alpha <= 1e-13 and (blocking == last or drops[blocking] >= PATIENCE):
                 drops[blocking] = LOCKED
+            last = -1
             continue
         worst = _to_drop(problem, strict, x, status, drops)
         if worst is None:
             return OPTIMAL, iteration
         status[worst] = _beyond(problem, x, worst)
         drops[worst] += 1
+        last = worst
     return CAPPED, cap
 
 
@@ -141,7 +144,7 @@ def _step_length(
     lower = np.concatenate([problem.lower, problem.x_lower])
     upper = np.concatenate([problem.upper, problem.x_upper])
     slack = np.full(start.size, TOLERANCE)
-    slack[problem.A.shape[0] :] = 1e-14
+    slack[problem.A.shape[0] :] = ROUNDING
     best: tuple[float, int | None, int] = (1.0, None, FREE)
     for i in np.flatnonzero(status == FREE):
         if end[i] > upper[i] + slack[i] * (1.0 + abs(upper[i])) and end[i] > start[i]:
@@ -175,7 +178,7 @@ def _to_drop(
         if wrong.max() > TOLERANCE:
             return int(np.argmax(wrong))
         undecided &= pressure <= TOLERANCE
-    return _idle(problem, x, status, undecided)
+    return _idle(problem, x, status, undecided & (drops == 0))
 
 
 def _idle(problem: Problem, x: np.ndarray, status: np.ndarray, undecided: np.ndarray) -> int | None:
@@ -189,7 +192,8 @@ def multipliers(problem: Problem, strict: int, k: int, x: np.ndarray, status: np
     """Multipliers of rows and columns for the optimum of level k (k = strict: the last cost), shape (m + n,).
 
     Aₖᵀ ρₖ + Σ_{q<k} A_qᵀ λ_q + μ = 0, with ρₖ the residual of the level's active rows. Positive presses
-    against an upper bound, negative against a lower one.
+    against an upper bound, negative against a lower one. Rows that depend on earlier ones press against nothing: a
+    solution in which all of them share the load may have wrong signs where one without them has none.
     """
     m, n = problem.A.shape
     own = problem.rows(k) if k < strict else slice(problem.rows(strict - 1).stop if strict else 0, m)
@@ -202,11 +206,34 @@ def multipliers(problem: Problem, strict: int, k: int, x: np.ndarray, status: np
         gradient = gradient + problem.metric**2 * (x - problem.target)
     elif np.linalg.norm(rho) <= TOLERANCE:
         return np.zeros(m + n)
-    above = np.flatnonzero(status[: own.start] != FREE)
-    held = np.flatnonzero(status[m:] != FREE)
-    normals = np.vstack([problem.A[above], np.eye(n)[held]])
-    solved = np.linalg.lstsq(normals.T, -gradient, rcond=RANK_TOLERANCE)[0] if len(normals) else np.zeros(0)
+    held = status[m:] != FREE
+    rows = _independent_rows(problem, min(k, strict), status, ~held)
     result = np.concatenate([rho, np.zeros(n)])
-    result[above] = solved[: above.size]
-    result[m + held] = solved[above.size :]
+    if rows.size:
+        result[rows] = np.linalg.lstsq(problem.A[rows][:, ~held].T, -gradient[~held], rcond=None)[0]
+        gradient = gradient + problem.A[rows].T @ result[rows]
+    result[m:][held] = -gradient[held]
     return result
+
+
+def _independent_rows(problem: Problem, levels: int, status: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Active rows of the first levels that do not depend on others, in the free columns.
+
+    Level by level, and in each the row of which the ones before leave the largest part.
+    """
+    chosen: list[int] = []
+    left = problem.A[:, free].copy()
+    norms = np.maximum(np.linalg.norm(left, axis=1), 1e-300)
+    for k in range(levels):
+        rows = np.arange(problem.rows(k).start, problem.rows(k).stop)
+        rows = rows[status[rows] != FREE]
+        while rows.size:
+            parts = np.linalg.norm(left[rows], axis=1) / norms[rows]
+            best = rows[np.argmax(parts)]
+            if not parts.max() > RANK_TOLERANCE:
+                break
+            chosen.append(int(best))
+            rows = rows[rows != best]
+            direction = left[best] / np.linalg.norm(left[best])
+            left -= np.outer(left @ direction, direction)
+    return np.array(chosen, dtype=int)

@@ -1,0 +1,83 @@
+"""Short runs of the example robots, recorded. Record them anew, all or some, after a change that is meant:
+
+    python tests/record.py [ROBOT ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import sot
+from sot.entry import Entry
+from sot.reference import Reference
+from sot.robots import Kinematic, load
+from sot.solvers.choice import MEANINGS
+from sot.tasks import CenterOfMass, Direction, JointLimits, Pose, Position, Posture
+
+FOLDER = Path(__file__).parent / "recorded"
+ROBOTS = (
+    "anymal", "bolt", "double_pendulum", "g1", "go2", "kinova", "panda", "solo12", "talos", "tiago", "ur5", "xarm7",
+)  # fmt: skip
+DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
+
+
+def stack_for(robot: sot.Description) -> sot.Stack:
+    """A stack that fits every robot: feet stay, the centre of mass sways, hands turn, and the posture is kept.
+
+    The sways are large enough to bring some robots to their limits.
+    """
+    feet: list[Entry] = [(Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet]
+    hands = [Position(hand, gain=20.0, reference=_turning(robot)) for hand in robot.hands[:2]]
+    hands[:1] = [Position(hand.feature.frame, gain=20.0, weight=2.0, reference=hand.reference) for hand in hands[:1]]
+    sway = CenterOfMass(gain=20.0, reference=sot.sine([0.0, 0.05, 0.05], frequency=1.0, fade=0.2))
+    looks = [Direction(robot.hands[0], gain=5.0)] if robot.hands else []
+    levels = [[JointLimits(acceleration=50.0)], feet, [sway] if feet else [], hands, looks, [Posture(gain=2.0)]]
+    return sot.Stack(levels[0], *(level for level in levels[1:] if level))
+
+
+def _turning(robot: sot.Description) -> Reference:
+    if robot.name == "double_pendulum":
+        return sot.sine([0.0, 0.05, 0.02], frequency=1.0)
+    return sot.circle(0.15, speed=6.0, normal=[1.0, 0.5, 0.0], fade=0.2)
+
+
+def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Commands, shape (TICKS / EVERY, nv), and norms of the tasks' errors, shape (TICKS / EVERY, tasks)."""
+    description = load(name)
+    robot, stack = Kinematic(description, dt=DT), stack_for(description)
+    controller = sot.Controller(description, stack, solver=solver, dt=DT, compiled=compiled)
+    commands, errors = [], []
+    for tick in range(TICKS):
+        command = controller.step(robot.read())
+        if tick % EVERY == 0:
+            commands.append(command.v)
+            errors.append(list(_errors(controller)))
+        robot.write(command)
+    return np.array(commands), np.array(errors)
+
+
+def _errors(controller: sot.Controller) -> Iterator[float]:
+    for entry in controller.stack:
+        if isinstance(entry, sot.Task):
+            yield float(np.linalg.norm(entry.error(controller.model)))
+
+
+def record(name: str) -> Path:
+    """Run a robot with every solver and write what came out."""
+    arrays = {}
+    for solver in MEANINGS:
+        arrays[f"{solver}_commands"], arrays[f"{solver}_errors"] = run(name, solver)
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{name}.npz"
+    np.savez_compressed(path, **arrays)
+    return path
+
+
+if __name__ == "__main__":
+    for robot in sys.argv[1:] or ROBOTS:
+        path = record(robot)
+        print(f"{path.name}: {path.stat().st_size / 1024:.0f} kB")
