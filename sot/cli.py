@@ -26,6 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _call(options.pop("command"), options)
     except SystemExit as stop:  # argparse: 0 after --help, 2 for a wrong argument
         return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:
+        print("sot: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _call(command: str, options: dict[str, Any]) -> int:
@@ -35,17 +41,11 @@ def _call(command: str, options: dict[str, Any]) -> int:
     function: Callable[..., int] = getattr(commands, f"{command}_command")
     try:
         code = function(**options)
-        sys.stdout.flush()
-        return code
     except SotError as error:
         print(f"sot: error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("sot: stopped", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        code = 2
+    sys.stdout.flush()
+    return code
 
 
 def parser() -> argparse.ArgumentParser:

@@ -127,10 +127,10 @@ def run(
     except BaseException:
         robot.close()
         raise
-    state = robot.read()
+    result = recount.result(robot.read(), loop.late)
     if viewer is not None:
         viewer.finish(controller)
-    return recount.result(state, loop.late)
+    return result
 
 
 def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers: Sequence[Observer]) -> Recount:

@@ -145,7 +145,7 @@ class Viewer:
             page.property(f"/Lights/{light}/<object>", "intensity", intensity)
         # The camera's own axes: x, then up, then −y.
         page.property(CAMERA, "position", [2.0 * size, 0.5 * size, -1.15 * size])
-        page.property(CAMERA, "zoom", 2.5)
+        page.property(CAMERA, "zoom", 3.0)
 
     def _draw_robot(self) -> None:
         shapes = scene.robot_shapes(self.robot)

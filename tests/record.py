@@ -16,7 +16,7 @@ from sot.entry import Entry
 from sot.reference import Reference
 from sot.robots import Kinematic, load
 from sot.solvers.choice import MEANINGS
-from sot.tasks import CenterOfMass, Direction, JointLimits, Pose, Position, Posture
+from sot.tasks import CenterOfMass, JointLimits, Pose, Position, Posture
 
 FOLDER = Path(__file__).parent / "recorded"
 ROBOTS = (
@@ -33,16 +33,15 @@ def stack_for(robot: sot.Description) -> sot.Stack:
     feet: list[Entry] = [(Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet]
     hands = [Position(hand, gain=20.0, reference=_turning(robot)) for hand in robot.hands[:2]]
     hands[:1] = [Position(hand.feature.frame, gain=20.0, weight=2.0, reference=hand.reference) for hand in hands[:1]]
-    sway = CenterOfMass(gain=20.0, reference=sot.sine([0.0, 0.05, 0.05], frequency=1.0, fade=0.2))
-    looks = [Direction(robot.hands[0], gain=5.0)] if robot.hands else []
-    levels = [[JointLimits(acceleration=50.0)], feet, [sway] if feet else [], hands, looks, [Posture(gain=2.0)]]
+    sway = CenterOfMass(gain=20.0, reference=sot.sine([0.0, 0.02, 0.01], frequency=1.0, fade=0.2))
+    levels = [[JointLimits(acceleration=50.0)], feet, [sway] if feet else [], hands, [Posture(gain=2.0)]]
     return sot.Stack(levels[0], *(level for level in levels[1:] if level))
 
 
 def _turning(robot: sot.Description) -> Reference:
     if robot.name == "double_pendulum":
         return sot.sine([0.0, 0.05, 0.02], frequency=1.0)
-    return sot.circle(0.15, speed=6.0, normal=[1.0, 0.5, 0.0], fade=0.2)
+    return sot.circle(0.05, speed=3.0, normal=[1.0, 0.5, 0.0], fade=0.2)
 
 
 def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray]:

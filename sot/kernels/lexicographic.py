@@ -30,6 +30,7 @@ from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, 
 
 RANK_TOLERANCE = 1e-9  # a row is dependent when less than this part of its norm is left
 TOLERANCE = 1e-9  # on violations and multipliers
+ROUNDING = 1e-12  # by which x may pass a bound before it counts as blocked; it is then put back
 
 REFINE_FROM = 1e7  # ratio of pivots from which the last cost's solution is refined once
 
@@ -87,7 +88,7 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         origin[i] = target[i] if metric[i] > 0.0 else 0.0
     for i in range(width):
         mark[i] = 0
-    locked, dropped = 0, -1
+    locked, dropped, dropped_side = 0, -1, FREE
     outcome = CAPPED
     iteration = 0
     while iteration < cap:
@@ -117,19 +118,20 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         alpha, blocking, side = _step_length(AT, lower, upper, x_lower, x_upper, x, xs, status, looser, ax, t)
         if blocking >= 0:
             for c in range(n):
-                x[c] += alpha * (xs[c] - x[c])
+                x[c] = min(max(x[c] + alpha * (xs[c] - x[c]), x_lower[c]), x_upper[c])
             for r in range(m):
                 ax[r] += alpha * (t[r] - ax[r])
             status[blocking] = side
             if blocking >= m:
                 x[blocking - m] = x_lower[blocking - m] if side == LOWER else x_upper[blocking - m]
-            if alpha <= 1e-13 and (blocking == dropped or mark[blocking] >= PATIENCE):
+            back = blocking == dropped and side == dropped_side
+            if alpha <= 1e-13 and (back or mark[blocking] >= PATIENCE):
                 mark[blocking] = LOCKED
                 locked += 1
             dropped = -1
             continue
         for c in range(n):
-            x[c] = xs[c]
+            x[c] = min(max(xs[c], x_lower[c]), x_upper[c])
         for r in range(m):
             ax[r] = t[r]
         worst = _judge(
@@ -139,7 +141,7 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         if worst < 0:
             outcome = OPTIMAL
             break
-        dropped = worst
+        dropped, dropped_side = worst, status[worst]
         status[worst] = FREE
         if worst < m:  # a wide step may have carried an active row past its other bound
             status[worst] = _side(ax[worst], lower[worst], upper[worst])
@@ -449,11 +451,11 @@ def _step_length(AT, lower, upper, x_lower, x_upper, x, xs, status, looser, ax, 
     for c in range(n):
         if status[m + c] != FREE:
             continue
-        if xs[c] > x_upper[c] + 1e-14 * (1.0 + abs(x_upper[c])):
+        if xs[c] > x_upper[c] + ROUNDING * (1.0 + abs(x_upper[c])):
             a = max(x_upper[c] - x[c], 0.0) / (xs[c] - x[c])
             if a < alpha:
                 alpha, blocking, side = a, m + c, UPPER
-        elif xs[c] < x_lower[c] - 1e-14 * (1.0 + abs(x_lower[c])):
+        elif xs[c] < x_lower[c] - ROUNDING * (1.0 + abs(x_lower[c])):
             a = max(x[c] - x_lower[c], 0.0) / (x[c] - xs[c])
             if a < alpha:
                 alpha, blocking, side = a, m + c, LOWER

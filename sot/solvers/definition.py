@@ -32,7 +32,7 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
     if not is_finite(problem):
         return NOT_FINITE, 0
     _start(problem, x, status)
-    drops, last = np.zeros(status.size, dtype=int), -1
+    drops, last = np.zeros(status.size, dtype=int), (-1, FREE)
     for iteration in range(1, cap + 1):
         solution = equality_solution(problem, strict, x, status)
         if not np.isfinite(solution).all():  # numbers so large that their products overflow
@@ -41,16 +41,16 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
         x[:] = np.clip(x + alpha * (solution - x), problem.x_lower, problem.x_upper)
         if blocking is not None:
             _block(problem, x, status, blocking, side)
-            if alpha <= 1e-13 and (blocking == last or drops[blocking] >= PATIENCE):
+            if alpha <= 1e-13 and ((blocking, side) == last or drops[blocking] >= PATIENCE):
                 drops[blocking] = LOCKED
-            last = -1
+            last = (-1, FREE)
             continue
         worst = _to_drop(problem, strict, x, status, drops)
         if worst is None:
             return OPTIMAL, iteration
+        last = (worst, int(status[worst]))
         status[worst] = _beyond(problem, x, worst)
         drops[worst] += 1
-        last = worst
     return CAPPED, cap
 
 

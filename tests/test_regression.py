@@ -1,0 +1,39 @@
+"""Runs of the example robots against recorded ones. After a change that is meant: python tests/record.py"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import record
+
+# Rounding differs from machine to machine and grows along a run; the runs stay away from where it would explode.
+COMMANDS = 1e-7  # rad/s, m/s
+ERRORS = 1e-8  # rad, m
+
+
+@pytest.mark.parametrize("solver", record.MEANINGS)
+@pytest.mark.parametrize("robot", record.ROBOTS)
+def test_the_run_is_as_recorded(robot: str, solver: str):
+    kept = np.load(record.FOLDER / f"{robot}.npz")
+    commands, errors = record.run(robot, solver)
+    assert commands.shape == kept[f"{solver}_commands"].shape
+    assert np.abs(commands - kept[f"{solver}_commands"]).max() <= COMMANDS
+    assert np.abs(errors - kept[f"{solver}_errors"]).max() <= ERRORS
+
+
+@pytest.mark.parametrize("robot", record.ROBOTS)
+def test_what_is_recorded_is_a_motion(robot: str):
+    """A recording in which nothing moves, or nothing is reached, would hide mistakes."""
+    kept = np.load(record.FOLDER / f"{robot}.npz")
+    for solver in record.MEANINGS:
+        commands, errors = kept[f"{solver}_commands"], kept[f"{solver}_errors"]
+        assert np.isfinite(commands).all() and np.isfinite(errors).all()
+        assert 0.01 < np.abs(commands).max() < 20.0
+    first_task = kept["hierarchical_errors"][:, 0]
+    assert first_task[-1] < 5e-3
+
+
+def test_the_recordings_are_small_and_complete():
+    files = sorted(record.FOLDER.glob("*.npz"))
+    assert [file.stem for file in files] == sorted(record.ROBOTS)
+    assert sum(file.stat().st_size for file in files) < 1_000_000
