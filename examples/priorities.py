@@ -1,4 +1,4 @@
-"""Two tasks want the hand in different places: the more important one wins, until they swap. Twin: priorities.yaml"""
+"""Two tasks want the hand elsewhere: the more important one wins, until they swap. Twin: priorities.yaml"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A humanoid reaches with both hands; its feet stay, and its centre of mass stays over them. Twin: talos_reach.yaml"""
+"""A humanoid reaches with both hands, with its feet and its centre of mass held. Twin: talos_reach.yaml"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A tool turns on a circle while its axis stays vertical; turning about that axis is left free. Twin: ur5_circle.yaml"""
+"""A tool turns on a circle, its axis held; turning about that axis is left free. Twin: ur5_circle.yaml"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the words of a YAML file stand for: tasks, references and functions, built in or from a user's Python files."""
+"""What the words of a YAML file stand for: tasks, references, functions; built in, or from a user's files."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def run_command(file: str, solver: str | None, headless: bool, realtime: bool, d
     """Run a stack file."""
     if solver is not None and solver not in MEANINGS:
         raise ConfigError(f"--solver: {unknown('solver', solver, MEANINGS)}")
-    config = _load(file).changed(solver=solver, duration=duration)
+    config = _load(file).changed(solver, duration)
     if duration is not None and not (duration >= config.dt):
         raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
     first_clash = FirstClash()
@@ -40,9 +40,9 @@ def run_command(file: str, solver: str | None, headless: bool, realtime: bool, d
 def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
     """Why a run has not done what it should; empty if it has.
 
-    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; end with finite errors; and
-    end below the errors that the file expects. A task that does not reach its goal is no failure by itself: giving
-    way to what is more important is what a stack is for.
+    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; end with finite
+    errors, and below those that the file expects. A task that does not reach its goal is no failure by itself:
+    giving way to what is more important is what a stack is for.
     """
     ticks = outcome.ticks if config is None else round(config.duration / config.dt)
     found = [] if outcome.ticks >= ticks else [f"only {outcome.ticks} of {ticks} ticks were done"]
@@ -54,7 +54,8 @@ def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
     for name, error in outcome.final_error.items():
         limit = math.inf if config is None else config.expect.get(name, math.inf)
         if not (math.isfinite(error) and error <= limit):
-            found.append(f"{name} ended with an error of {error:.2g}" + (f", expected {limit:g}" if limit < math.inf else ""))
+            wish = f", expected {limit:g}" if limit < math.inf else ""
+            found.append(f"{name} ended with an error of {error:.2g}{wish}")
     gone = [] if config is None else [name for name in config.expect if name not in outcome.final_error]
     return found + [f"{name} was expected to have an error, but is not in the stack at the end" for name in gone]
 
@@ -78,9 +79,11 @@ def check_command(file: str, as_json: bool) -> int:
     robot.write(controller.step(robot.read()))
     levels = tables.levels(controller)
     if as_json:
-        _print_json({"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": not controller.counters.infeasible})
+        ok = not controller.counters.infeasible
+        _print_json({"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok})
     else:
-        print(f"{file}: {config.robot.name}, {config.solver}, {config.duration:g} s at dt = {1e3 * config.dt:g} ms\n")
+        times = f"{config.duration:g} s at dt = {1e3 * config.dt:g} ms"
+        print(f"{file}: {config.robot.name}, {config.solver}, {times}\n")
         print(tables.table(levels))
         print(f"\n{len(config.events)} events. The first tick:\n\n{controller.explain()}")
     if controller.counters.infeasible:

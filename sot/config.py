@@ -89,8 +89,8 @@ class RunConfig:
 
     robot: Description
     stack: Stack
-    solver: Solver
-    backend: Backend
+    solver: str
+    backend: str
     dt: float
     duration: float
     events: tuple[Event, ...] = ()
@@ -100,10 +100,9 @@ class RunConfig:
     given_robot: Any = None
     plugins: tuple[str, ...] = ()
 
-    def changed(self, *, solver: Solver | None = None, duration: float | None = None) -> RunConfig:
-        """The same with another solver or duration."""
-        given = {"solver": solver, "duration": duration}
-        return dataclasses.replace(self, **{key: value for key, value in given.items() if value is not None})
+    def changed(self, solver: str | None = None, duration: float | None = None) -> RunConfig:
+        """The same with another solver or duration, s."""
+        return dataclasses.replace(self, solver=solver or self.solver, duration=duration or self.duration)
 
     def controller(self) -> TimedController:
         """The controller of the run."""
@@ -171,9 +170,10 @@ def _robot(node: Node, folder: Path) -> Description:
     name = options.pop("name", None) if node.is_mapping else node
     if name is not None and not isinstance(name.value, str):
         raise name.error(f"expected a robot's name, a file or a mapping, got {name.shown()}")
-    for key in ("urdf", "mjcf", "srdf"):
-        if key in options and isinstance(options[key].value, str):
-            options[key] = dataclasses.replace(options[key], value=str(folder / Path(options[key].value).expanduser()))
+    for key in {"urdf", "mjcf", "srdf"} & options.keys():
+        if isinstance(options[key].value, str):
+            path = folder / Path(options[key].value).expanduser()
+            options[key] = dataclasses.replace(options[key], value=str(path))
     with placed(node):
         return load(None if name is None else _resolved(name.value, folder), **options)
 

@@ -55,7 +55,7 @@ def plain_stack(stack: Stack, words: Catalog) -> list[Any]:
 def plain_entry(entry: Entry, words: Catalog) -> Any:
     """An entry as {kind: {arguments}}, or as its kind if all arguments have their defaults."""
     if words.entries.get(entry.kind) is not type(entry):
-        raise ConfigError(f"{entry!r}: the class {type(entry).__name__} is no task that YAML files know; see plugins")
+        raise ConfigError(f"{entry!r}: YAML files do not know the class {type(entry).__name__}; see plugins")
     return _with_arguments(entry, entry.kind, words)
 
 
@@ -110,7 +110,7 @@ def _current(thing: Any, parameter: Parameter) -> Any:
     for owner in (thing, getattr(thing, "feature", None)):
         if hasattr(owner, name):
             return getattr(owner, name)
-    raise ConfigError(f"{thing!r} cannot be written to YAML: it does not keep its argument {name!r} as an attribute")
+    raise ConfigError(f"{thing!r} cannot be written to YAML: it has no attribute {name!r}, as its argument is called")
 
 
 def _plain(value: Any, words: Catalog) -> Any:
@@ -128,7 +128,8 @@ def _plain(value: Any, words: Catalog) -> Any:
     if callable(value):
         name = words.function_name(value)
         if name is None:
-            raise ConfigError(f"the function {getattr(value, '__qualname__', value)!r} is in no plugin: it has no YAML name")
+            shown = getattr(value, "__qualname__", value)
+            raise ConfigError(f"the function {shown!r} is in no plugin, so YAML has no name for it")
         return name
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name), words) for f in dataclasses.fields(value)}

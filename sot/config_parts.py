@@ -85,9 +85,8 @@ class Parts:
         entry = self.make(kind, body)
         for other, place in self.places.items():
             if other.name == entry.name:
-                raise body.error(
-                    f"the name {entry.name!r} is taken by the {other.kind} in line {place.line}; give this one a name:"
-                )
+                taken = f"the name {entry.name!r} is taken by the {other.kind} in line {place.line}"
+                raise body.error(f"{taken}; give this one a name:")
         self.places[entry] = body
         return entry
 
@@ -181,8 +180,8 @@ def _one_word(node: Node, what: str, known: dict[str, Any]) -> tuple[str, Node]:
         ((word, body),) = node.value.items()
         body = Node({}, body.source, body.line, body.path) if body.value is None else body
     elif node.is_mapping and node.value:
-        keys = ", ".join(node.value)
-        raise node.error(f"a {what} has one key, its kind, with the arguments inside (indented deeper); got {keys}")
+        hint = "its kind, with the arguments inside (indented deeper)"
+        raise node.error(f"a {what} has one key, {hint}; got {', '.join(node.value)}")
     else:
         raise node.error(f"expected a {what} such as '{next(iter(known))}: {{...}}', got {node.shown()}")
     if word not in known:

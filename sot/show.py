@@ -141,7 +141,7 @@ def _joint(model: Model, name: str) -> list[Line]:
     """One line per degree of freedom. Position limits only where q has one coordinate for it."""
     joint, pin = model.joint(name), model.pin
     names = model.velocity_names()
-    lines = []
+    lines: list[Line] = []
     for i in range(joint.v.start, joint.v.stop):
         position = slice(joint.q.start, joint.q.stop) if joint.is_scalar else slice(0, 0)
         lines.append({

@@ -48,7 +48,7 @@ class Parameter:
 
 
 @functools.cache
-def parameters(kind: type) -> dict[str, Parameter]:
+def parameters(kind: Hashable) -> dict[str, Parameter]:
     """Arguments of a class by name. Where a constructor passes `**options` on, those of the base class follow."""
     found: dict[str, Parameter] = {}
     for owner in kind.__mro__:

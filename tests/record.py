@@ -25,16 +25,17 @@ ROBOTS = (
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
 
 
-def stack_for(robot: sot.Description) -> sot.Stack:
+def stack_for(robot: sot.Description, solver: str) -> sot.Stack:
     """A stack that fits every robot: feet stay, the centre of mass sways, hands turn, and the posture is kept.
 
-    The sways are large enough to bring some robots to their limits.
+    Limits are left out where only equalities have a meaning.
     """
+    limits = [] if solver == "nullspace" else [JointLimits(acceleration=50.0)]
     feet: list[Entry] = [(Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet]
-    hands = [Position(hand, gain=20.0, reference=_turning(robot)) for hand in robot.hands[:2]]
-    hands[:1] = [Position(hand.feature.frame, gain=20.0, weight=2.0, reference=hand.reference) for hand in hands[:1]]
-    sway = CenterOfMass(gain=20.0, reference=sot.sine([0.0, 0.02, 0.01], frequency=1.0, fade=0.2))
-    levels = [[JointLimits(acceleration=50.0)], feet, [sway] if feet else [], hands, [Posture(gain=2.0)]]
+    pairs = zip(robot.hands, (2.0, 1.0), strict=False)
+    hands = [Position(hand, gain=20.0, weight=weight, reference=_turning(robot)) for hand, weight in pairs]
+    sway = CenterOfMass(gain=20.0, mask="xy", reference=sot.sine([0.01, 0.015, 0.0], frequency=1.0, fade=0.2))
+    levels = [limits, feet, [sway] if feet else [], hands, [Posture(gain=2.0)]]
     return sot.Stack(levels[0], *(level for level in levels[1:] if level))
 
 
@@ -47,7 +48,7 @@ def _turning(robot: sot.Description) -> Reference:
 def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Commands, shape (TICKS / EVERY, nv), and norms of the tasks' errors, shape (TICKS / EVERY, tasks)."""
     description = load(name)
-    robot, stack = Kinematic(description, dt=DT), stack_for(description)
+    robot, stack = Kinematic(description, dt=DT), stack_for(description, solver)
     controller = sot.Controller(description, stack, solver=solver, dt=DT, compiled=compiled)
     commands, errors = [], []
     for tick in range(TICKS):

@@ -20,7 +20,7 @@ MS = 1_000_000  # ns
 
 
 class Clock:
-    """A clock that only moves when somebody looks at it, sleeps or works. Sleeps end 60 µs late, as real ones do."""
+    """A clock that moves on when somebody looks at it, sleeps or works. Sleeps end 60 µs late, as real ones do."""
 
     def __init__(self) -> None:
         self.now = 7_000_000_123  # ns
@@ -83,7 +83,7 @@ def test_the_real_clock_loses_nothing() -> None:
         time.sleep(rng.uniform(0.0, 3e-3))
         loop.wait()
     behind = time.monotonic() - begin - (150 + loop.late) * loop.period
-    assert -1e-3 < behind < 20e-3
+    assert -1e-3 < behind < 0.1  # waiting from tick to tick would lose 0.2 s
 
 
 def test_without_real_time_nothing_waits() -> None:
@@ -97,11 +97,11 @@ def test_without_real_time_nothing_waits() -> None:
 # -- runs --------------------------------------------------------------------------------------------------------
 
 
-def panda_run(dt: float, duration: float = 2.0, **options: object) -> tuple[sot.Run, np.ndarray]:
+def panda_run(dt: float, duration: float = 2.5, **options: object) -> tuple[sot.Run, np.ndarray]:
     """The hand goes to a place and back while the posture is held; returns its way, shape (ticks, 3)."""
     panda = load("panda")
-    reference = sot.waypoints([sot.SE3(np.diag([1.0, -1.0, -1.0]), np.array(p)) for p in POINTS], [0.8, 0.6])
-    hand = Pose("panda_hand", reference=reference, gain=10.0)
+    reference = sot.waypoints([sot.SE3(np.diag([1.0, -1.0, -1.0]), np.array(p)) for p in POINTS], [1.2, 1.0])
+    hand = Pose("panda_hand", reference=reference, gain=20.0)
     stack = sot.Stack([JointLimits()], [hand], [Posture()])
     way: list[np.ndarray] = []
 
@@ -232,9 +232,8 @@ def test_the_outcome_has_the_keys_of_the_command_line() -> None:
     assert set(told["tick_us"]) == {"p50", "p99", "max"}
     assert 0.0 < told["tick_us"]["p50"] <= told["tick_us"]["p99"] <= told["tick_us"]["max"]
     assert told["ticks"] == 100 and told["solver"] == "hierarchical" and told["infeasible_ticks"] == 0
-    assert {"pose_panda_hand", "posture"} <= told["final_error"].keys() and told["max_violation"] == {
-        "joint_limits": 0.0
-    }
+    assert {"pose_panda_hand", "posture"} <= told["final_error"].keys()
+    assert told["max_violation"] == {"joint_limits": 0.0}
     for word in ("pose_panda_hand", "joint_limits", "kept", "p99"):
         assert word in run.summary()
 
@@ -310,7 +309,7 @@ def test_a_robot_is_closed_when_something_goes_wrong() -> None:
 
 def test_robot_and_controller_must_mean_the_same_period() -> None:
     panda = load("panda")
-    with pytest.raises(ConfigError, match="0.001 s.*0.005 s.*same dt"):
+    with pytest.raises(ConfigError, match=r"0\.001 s.*0\.005 s.*same dt"):
         sot.run(Kinematic(panda, dt=1e-3), sot.Controller(panda, sot.Stack([], [Posture()]), dt=5e-3), 1.0)
 
 

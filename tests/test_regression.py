@@ -11,11 +11,12 @@ COMMANDS = 1e-7  # rad/s, m/s
 ERRORS = 1e-8  # rad, m
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("solver", record.MEANINGS)
 @pytest.mark.parametrize("robot", record.ROBOTS)
-def test_the_run_is_as_recorded(robot: str, solver: str):
+def test_the_run_is_as_recorded(robot: str, solver: str, compiled: bool):
     kept = np.load(record.FOLDER / f"{robot}.npz")
-    commands, errors = record.run(robot, solver)
+    commands, errors = record.run(robot, solver, compiled)
     assert commands.shape == kept[f"{solver}_commands"].shape
     assert np.abs(commands - kept[f"{solver}_commands"]).max() <= COMMANDS
     assert np.abs(errors - kept[f"{solver}_errors"]).max() <= ERRORS

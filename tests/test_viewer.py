@@ -151,20 +151,24 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 # -- the scene ---------------------------------------------------------------------------------------------------
 
-ARM = """<robot name="arm">
+INERTIA = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+LIMIT = '<limit lower="-3" upper="3" velocity="1" effort="1"/>'
+ARM = f"""<robot name="arm">
   <link name="base"/>
-  <link name="upper"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-    <visual><geometry>{visual}</geometry></visual></link>
-  <link name="lower"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="upper">{INERTIA}<visual><geometry>VISUAL</geometry></visual></link>
+  <link name="lower">{INERTIA}</link>
   <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+    {LIMIT}</joint>
   <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><axis xyz="0 1 0"/>
-    <origin xyz="0 0 0.4"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+    <origin xyz="0 0 0.4"/>{LIMIT}</joint>
 </robot>"""
+CAPSULE = """<mujoco><worldbody><body name="pole"><joint name="hinge" type="hinge" axis="0 1 0" range="-1 1"/>
+  <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+  <geom type="capsule" size="0.1 0.2"/></body></worldbody></mujoco>"""
 
 
 def arm(folder: Path, visual: str) -> sot.Description:
-    (folder / "arm.urdf").write_text(ARM.format(visual=visual))
+    (folder / "arm.urdf").write_text(ARM.replace("VISUAL", visual))
     return load(folder / "arm.urdf")
 
 
@@ -174,11 +178,17 @@ def arm(folder: Path, visual: str) -> sot.Description:
         ('<box size="0.1 0.2 0.3"/>', [scene.Box((0.1, 0.2, 0.3))]),
         ('<sphere radius="0.1"/>', [scene.Sphere(0.1)]),
         ('<cylinder radius="0.1" length="0.4"/>', [scene.Cylinder(0.1, 0.4)]),
-        ('<capsule radius="0.1" length="0.4"/>', [scene.Cylinder(0.1, 0.4), scene.Sphere(0.1), scene.Sphere(0.1)]),
     ],
 )
 def test_primitives_are_shapes_of_their_own(tmp_path: Path, visual: str, bodies: list[scene.Body]) -> None:
     assert [shape.body for shape in scene.robot_shapes(arm(tmp_path, visual))] == bodies
+
+
+def test_a_capsule_is_a_cylinder_with_two_balls(tmp_path: Path) -> None:
+    (tmp_path / "capsule.xml").write_text(CAPSULE)
+    shapes = scene.robot_shapes(load(tmp_path / "capsule.xml"))
+    assert [shape.body for shape in shapes] == [scene.Cylinder(0.1, 0.4), scene.Sphere(0.1), scene.Sphere(0.1)]
+    assert sorted(shape.placement[2, 3] for shape in shapes) == pytest.approx([-0.2, 0.0, 0.2])
 
 
 def test_without_meshes_there_are_balls_and_sticks(tmp_path: Path) -> None:
@@ -227,12 +237,12 @@ def test_marks_follow_the_frame_they_are_seen_from() -> None:
     np.testing.assert_allclose(mark.target, mark.actual, atol=1e-12)
 
 
-COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><library_images><image><init_from>skin.png</init_from>
-</image></library_images><library_geometries>
+COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema">
+<library_images><image><init_from>skin.png</init_from></image></library_images><library_geometries>
 <geometry id="a"><mesh><source id="s"/><triangles material="m1"/><triangles material="m2"/></mesh></geometry>
 <geometry id="b"><mesh><triangles material="m3"/></mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene><node><instance_geometry url="#a"/></node><node><instance_geometry url="#b"/></node>
-</visual_scene></library_visual_scenes></COLLADA>"""
+<library_visual_scenes><visual_scene><node><instance_geometry url="#a"/></node>
+<node><instance_geometry url="#b"/></node></visual_scene></library_visual_scenes></COLLADA>"""
 
 
 def test_collada_geometries_get_one_material_each_and_bring_their_pictures(tmp_path: Path) -> None:
@@ -247,7 +257,8 @@ def test_collada_geometries_get_one_material_each_and_bring_their_pictures(tmp_p
 
 
 def test_importing_sot_loads_nothing_heavy() -> None:
-    code = "import sys, sot; print([m for m in ('meshcat', 'yaml', 'numba', 'pinocchio', 'numpy') if m in sys.modules])"
+    heavy = ("meshcat", "yaml", "numba", "pinocchio", "numpy")
+    code = f"import sys, sot; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

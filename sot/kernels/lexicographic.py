@@ -34,7 +34,7 @@ ROUNDING = 1e-12  # by which x may pass a bound before it counts as blocked; it 
 
 REFINE_FROM = 1e7  # ratio of pivots from which the last cost's solution is refined once
 
-# Cycling guard: a constraint that left this often and comes back without a step stays for the rest of the solve. So
+# Cycling guard: a constraint that left this often and comes back without a step stays until x has moved. So
 # does one that comes back at once: some level presses on it by less than the tolerance.
 PATIENCE, LOCKED = 4, 1_000_000
 
@@ -116,6 +116,12 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
             outcome = NOT_FINITE
             break
         alpha, blocking, side = _step_length(AT, lower, upper, x_lower, x_upper, x, xs, status, looser, ax, t)
+        moved = 0.0
+        for c in range(n):
+            moved = max(moved, alpha * abs(xs[c] - x[c]))
+        if moved > TOLERANCE and iteration > 1:  # whoever makes way does not go in circles
+            for i in range(width):
+                mark[i] = 0
         if blocking >= 0:
             for c in range(n):
                 x[c] = min(max(x[c] + alpha * (xs[c] - x[c]), x_lower[c]), x_upper[c])

@@ -38,6 +38,8 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
         if not np.isfinite(solution).all():  # numbers so large that their products overflow
             return NOT_FINITE, iteration
         alpha, blocking, side = _step_length(problem, x, solution, status)
+        if alpha * np.abs(solution - x).max(initial=0.0) > TOLERANCE:  # whoever makes way does not go in circles
+            drops[:] = 0
         x[:] = np.clip(x + alpha * (solution - x), problem.x_lower, problem.x_upper)
         if blocking is not None:
             _block(problem, x, status, blocking, side)
