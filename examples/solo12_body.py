@@ -10,7 +10,9 @@ DT = 5e-3  # s
 
 solo = load("solo12")
 body = Pose("base_link", name="body", gain=20.0)
-body.reference = sot.sine(amplitude=[0.02, 0.0, 0.03, 0.2, 0.1, 0.0], frequency=0.5, fade=0.5)  # m, rad; Hz; s
+body.reference = sot.sine(
+    amplitude=[0.02, 0.0, 0.03, 0.2, 0.1, 0.0], frequency=0.5, fade=0.5
+)  # m, rad; Hz; s
 stack = sot.Stack(
     [JointLimits()],
     [Position(foot.frame, gain=50.0) for foot in solo.feet],

@@ -10,7 +10,9 @@ DT = 5e-3  # s
 
 ur5 = load("ur5")
 tip = Position("tool0", name="tip", gain=20.0)
-tip.reference = sot.circle(radius=0.1, speed=1.0, normal=[0, 0, 1], fade=1.0)  # m, rad/s; 1 s to come up to speed
+tip.reference = sot.circle(
+    radius=0.1, speed=1.0, normal=[0, 0, 1], fade=1.0
+)  # m, rad/s; 1 s to come up to speed
 stack = sot.Stack(
     [JointLimits(acceleration=10.0)],  # rad/s²
     [tip, Direction("tool0", axis="z", name="upright", gain=20.0)],

@@ -48,9 +48,11 @@ class Catalog:
 
     def _add(self, node: Node, known: dict[str, Any], kind: Any) -> None:
         if "kind" not in vars(kind):
-            raise node.error(f"class {kind.__name__} needs a name for YAML files: give it kind = \"...\"")
+            raise node.error(f'class {kind.__name__} needs a name for YAML files: give it kind = "..."')
         if known.get(kind.kind, kind) is not kind:
-            raise node.error(f"class {kind.__name__}: the kind {kind.kind!r} is taken by {known[kind.kind].__name__}")
+            raise node.error(
+                f"class {kind.__name__}: the kind {kind.kind!r} is taken by {known[kind.kind].__name__}"
+            )
         known[kind.kind] = kind
 
     def function(self, node: Node) -> Callable[..., Any]:

@@ -52,7 +52,9 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     from sot import __version__
 
-    top = argparse.ArgumentParser(prog="sot", allow_abbrev=False, description="Whole-body control by a stack of tasks.")
+    top = argparse.ArgumentParser(
+        prog="sot", allow_abbrev=False, description="Whole-body control by a stack of tasks."
+    )
     top.add_argument("--version", action="version", version=f"sot {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -61,7 +63,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--solver", metavar="NAME", help="another solver than the file says")
     _run_options(run)
 
-    check = commands.add_parser("check", allow_abbrev=False, help="load a stack file, do one tick, show its levels")
+    check = commands.add_parser(
+        "check", allow_abbrev=False, help="load a stack file, do one tick, show its levels"
+    )
     check.add_argument("file", metavar="FILE", help="a stack file (.yaml)")
     _json(check)
 
@@ -69,11 +73,19 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("what", nargs="?", choices=LISTS, help="only one of the lists")
     _json(listing)
 
-    show = commands.add_parser("show", allow_abbrev=False, help="joints, limits, frames, mass, feet of a robot; keys of a task or reference")
-    show.add_argument("name", metavar="NAME", help="a robot, a file (.yaml, .urdf, .xml), a task or a reference")
+    show = commands.add_parser(
+        "show",
+        allow_abbrev=False,
+        help="joints, limits, frames, mass, feet of a robot; keys of a task or reference",
+    )
+    show.add_argument(
+        "name", metavar="NAME", help="a robot, a file (.yaml, .urdf, .xml), a task or a reference"
+    )
     _json(show)
 
-    demo = commands.add_parser("demo", allow_abbrev=False, help="Talos reaches with both hands while it stands")
+    demo = commands.add_parser(
+        "demo", allow_abbrev=False, help="Talos reaches with both hands while it stands"
+    )
     _run_options(demo)
 
     bench = commands.add_parser("bench", allow_abbrev=False, help="time of a tick, stage by stage")
@@ -87,7 +99,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--headless", action="store_true", help="without the viewer, as fast as possible")
-    command.add_argument("--realtime", action="store_true", help="keep pace with the clock, also without the viewer")
+    command.add_argument(
+        "--realtime", action="store_true", help="keep pace with the clock, also without the viewer"
+    )
     command.add_argument("--duration", type=_seconds, metavar="S", help="length of the run, s")
     _json(command)
 

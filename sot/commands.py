@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from sot.viewer import Viewer
 
 
-def run_command(file: str, solver: str | None, headless: bool, realtime: bool, duration: float | None, as_json: bool) -> int:
+def run_command(
+    file: str, solver: str | None, headless: bool, realtime: bool, duration: float | None, as_json: bool
+) -> int:
     """Run a stack file."""
     if solver is not None and solver not in MEANINGS:
         raise ConfigError(f"--solver: {unknown('solver', solver, MEANINGS)}")
@@ -57,7 +59,9 @@ def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
             wish = f", expected {limit:g}" if limit < math.inf else ""
             found.append(f"{name} ended with an error of {error:.2g}{wish}")
     gone = [] if config is None else [name for name in config.expect if name not in outcome.final_error]
-    return found + [f"{name} was expected to have an error, but is not in the stack at the end" for name in gone]
+    return found + [
+        f"{name} was expected to have an error, but is not in the stack at the end" for name in gone
+    ]
 
 
 class FirstClash:
@@ -80,7 +84,9 @@ def check_command(file: str, as_json: bool) -> int:
     levels = tables.levels(controller)
     if as_json:
         ok = not controller.counters.infeasible
-        _print_json({"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok})
+        _print_json(
+            {"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok}
+        )
     else:
         times = f"{config.duration:g} s at dt = {1e3 * config.dt:g} ms"
         print(f"{file}: {config.robot.name}, {config.solver}, {times}\n")

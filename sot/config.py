@@ -206,7 +206,9 @@ def _try_out(parts: Parts, robot: Description, stack: Stack, events: tuple[Event
     order = sorted(zip(events, parts.event_places, strict=True), key=lambda pair: pair[0].at)
     for event, node in order:
         with placed(node):
-            if isinstance(event, SetReference):  # a task keeps its reference, so only try whether it would start
+            if isinstance(
+                event, SetReference
+            ):  # a task keeps its reference, so only try whether it would start
                 feature = event.task(copy).feature
                 event.reference.start(feature, feature.value(model), event.at)
             else:

@@ -110,7 +110,9 @@ def _current(thing: Any, parameter: Parameter) -> Any:
     for owner in (thing, getattr(thing, "feature", None)):
         if hasattr(owner, name):
             return getattr(owner, name)
-    raise ConfigError(f"{thing!r} cannot be written to YAML: it has no attribute {name!r}, as its argument is called")
+    raise ConfigError(
+        f"{thing!r} cannot be written to YAML: it has no attribute {name!r}, as its argument is called"
+    )
 
 
 def _plain(value: Any, words: Catalog) -> Any:

@@ -101,7 +101,9 @@ class SetReference(Event):
 class TimedController(Controller):
     """A controller whose stack changes by itself at given times."""
 
-    def __init__(self, robot: Description, stack: Stack, *, events: Sequence[Event] = (), **options: Any) -> None:
+    def __init__(
+        self, robot: Description, stack: Stack, *, events: Sequence[Event] = (), **options: Any
+    ) -> None:
         """
         Args:
             robot: What `sot.robots.load` gives.

@@ -23,7 +23,15 @@ from sot.signature import Parameter, choices, parameters, summary, takes_functio
 
 Schema = dict[str, Any]
 
-_PLAIN = {float: "number", int: "integer", bool: "boolean", str: "string", Path: "string", type(None): "null", None: "null"}
+_PLAIN = {
+    float: "number",
+    int: "integer",
+    bool: "boolean",
+    str: "string",
+    Path: "string",
+    type(None): "null",
+    None: "null",
+}
 
 
 def schema() -> Schema:
@@ -172,11 +180,20 @@ def _one(hint: Any) -> Schema:
     if base is np.ndarray:
         return {"type": "array"}
     if base is tuple and arguments and arguments[-1] is not Ellipsis:
-        return {"type": "array", "items": _hint(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
+        return {
+            "type": "array",
+            "items": _hint(arguments[0]),
+            "minItems": len(arguments),
+            "maxItems": len(arguments),
+        }
     if base in (list, tuple, Sequence):
         return {"type": "array", "items": _hint(arguments[0])} if arguments else {"type": "array"}
     if base in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _hint(arguments[1])} if arguments else {"type": "object"}
+        return (
+            {"type": "object", "additionalProperties": _hint(arguments[1])}
+            if arguments
+            else {"type": "object"}
+        )
     return _object(base, {}) if isinstance(base, type) and parameters(base) else {}
 
 

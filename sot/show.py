@@ -24,7 +24,9 @@ def table(lines: Sequence[Line]) -> str:
         return "(none)"
     rows = [list(lines[0])] + [[_cell(value) for value in line.values()] for line in lines]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def _cell(value: Any) -> str:
@@ -51,7 +53,9 @@ def robots() -> list[Line]:
                 "feet": len(robot.feet), "hands": list(robot.hands),
             })  # fmt: skip
         except SotError as error:
-            lines.append({"name": name, "base": "", "dof": "", "mass/kg": "", "feet": "", "hands": str(error)})
+            lines.append(
+                {"name": name, "base": "", "dof": "", "mass/kg": "", "feet": "", "hands": str(error)}
+            )
     return lines
 
 
@@ -75,9 +79,15 @@ def features() -> list[Line]:
 def solvers() -> list[Line]:
     """Solvers and what they mean by the order of a stack."""
     return [
-        {"name": "nullspace", "what": "strict order, equalities only: each level acts in the null space of those above"},
+        {
+            "name": "nullspace",
+            "what": "strict order, equalities only: each level acts in the null space of those above",
+        },
         {"name": "hierarchical", "what": "strict order, equalities and inequalities on every level"},
-        {"name": "weighted", "what": "one cost Σ w‖e‖² under the hard level 0; back ends sot, daqp, quadprog"},
+        {
+            "name": "weighted",
+            "what": "one cost Σ w‖e‖² under the hard level 0; back ends sot, daqp, quadprog",
+        },
     ]
 
 
@@ -129,10 +139,15 @@ def robot_facts(robot: Description) -> dict[str, Any]:
         "mass": robot.mass,
         "file": str(robot.urdf or robot.mjcf),
         "hands": list(robot.hands),
-        "feet": [{"frame": foot.frame, "points": foot.points.tolist(), "radius": foot.radius} for foot in robot.feet],
+        "feet": [
+            {"frame": foot.frame, "points": foot.points.tolist(), "radius": foot.radius}
+            for foot in robot.feet
+        ],
         "postures": ["home", *robot.postures],
         "joints": [line for joint in model.joints.values() for line in _joint(model, joint.name)],
-        "follow": [{"joint": m.joint, "of": m.of, "ratio": m.ratio, "offset": m.offset} for m in robot.mimics],
+        "follow": [
+            {"joint": m.joint, "of": m.of, "ratio": m.ratio, "offset": m.offset} for m in robot.mimics
+        ],
         "frames": list(model.frames),
     }
 

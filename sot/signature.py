@@ -6,7 +6,6 @@ One reading of the code serves YAML files, their schema, and `sot show`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import re
 import types
@@ -47,15 +46,14 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-@functools.cache
-def parameters(kind: Hashable) -> dict[str, Parameter]:
+def parameters(kind: type) -> dict[str, Parameter]:
     """Arguments of a class by name. Where a constructor passes `**options` on, those of the base class follow."""
     found: dict[str, Parameter] = {}
     for owner in kind.__mro__:
         if "__init__" not in vars(owner) or owner is object:
             continue
         hints, texts = _hints(owner), _texts(owner)
-        signature = list(inspect.signature(owner.__init__).parameters.values())[1:]
+        signature = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
         for p in signature:
             if p.kind in _NAMED and p.name not in found:
                 found[p.name] = Parameter(p.name, hints.get(p.name, Any), p.default, texts.get(p.name, ""))
@@ -105,14 +103,16 @@ def summary(kind: type) -> str:
 
 def _hints(owner: type) -> dict[str, Any]:
     try:
-        return get_type_hints(owner.__init__)  # type: ignore[misc]  # read for its hints only
+        return get_type_hints(vars(owner)["__init__"])
     except NameError as error:
         raise ConfigError(f"the type hints of {owner.__qualname__} cannot be read: {error}") from error
 
 
 def _texts(owner: type) -> dict[str, str]:
     """Sentences under `Args:` of the constructor, or under `Attributes:` of a dataclass."""
-    doc = inspect.getdoc(owner) if dataclasses.is_dataclass(owner) else inspect.getdoc(owner.__init__)
+    doc = (
+        inspect.getdoc(owner) if dataclasses.is_dataclass(owner) else inspect.getdoc(vars(owner)["__init__"])
+    )
     texts: dict[str, str] = {}
     name = ""
     for line in re.split(r"(?:Args|Attributes):\n", doc or "")[-1].splitlines():

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
 import numpy as np
 
 from sot.controller import Controller
@@ -31,5 +36,18 @@ def warm_up(controller: Controller) -> None:
         backend=controller.backend,
         compiled=controller.compiled,
     )
-    for k in range(TICKS):
-        stand_in.step(State(k * controller.dt, robot.home, np.zeros(robot.pin_model.nv)))
+    with _notice("sot: compiling the numeric kernels; this happens once and takes some ten seconds"):
+        for k in range(TICKS):
+            stand_in.step(State(k * controller.dt, robot.home, np.zeros(robot.pin_model.nv)))
+
+
+@contextlib.contextmanager
+def _notice(message: str) -> Iterator[None]:
+    """Say what is going on if it takes longer than a moment."""
+    timer = threading.Timer(1.5, lambda: print(message, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -16,7 +16,20 @@ import yaml
 from robot_files import GOOD
 from stack_files import FILES
 
-COUNTABLE = ("gain", "dt", "duration", "ramp", "at", "radius", "frequency", "fade", "acceleration", "weight", "hand", "com")
+COUNTABLE = (
+    "gain",
+    "dt",
+    "duration",
+    "ramp",
+    "at",
+    "radius",
+    "frequency",
+    "fade",
+    "acceleration",
+    "weight",
+    "hand",
+    "com",
+)
 NAMES = ("robot", "frame", "swap", "set", "axis", "mask")
 
 
@@ -69,7 +82,9 @@ def parts(text: str) -> Iterator[Part]:
         yield Part(path, node, node.start_mark.index, node.end_mark.index, line, entry)
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                yield from walk(value, (*path, key.value), key.start_mark.line + 1 if len(path) < 5 else entry)
+                yield from walk(
+                    value, (*path, key.value), key.start_mark.line + 1 if len(path) < 5 else entry
+                )
         elif isinstance(node, yaml.SequenceNode):
             for i, item in enumerate(node.value):
                 yield from walk(item, (*path, i), item.start_mark.line + 1 if len(path) < 3 else entry)
@@ -102,7 +117,12 @@ def _replaced(text: str, part: Part, by: str) -> tuple[str, range]:
 
 
 def _unknown_key(text: str, rng: np.random.Generator) -> Any:
-    keys = [(key, part) for part in parts(text) if isinstance(part.node, yaml.MappingNode) for key, _ in part.node.value]
+    keys = [
+        (key, part)
+        for part in parts(text)
+        if isinstance(part.node, yaml.MappingNode)
+        for key, _ in part.node.value
+    ]
     key, part = keys[rng.integers(len(keys))]
     line = key.start_mark.line + 1
     at = rng.integers(key.start_mark.index, key.end_mark.index + 1)
@@ -110,10 +130,14 @@ def _unknown_key(text: str, rng: np.random.Generator) -> Any:
 
 
 def _wrong_type(text: str, rng: np.random.Generator) -> Any:
-    part = _pick([p for p in parts(text) if p.is_number or p.is_text and p.key in (*NAMES, "name")], rng)
+    part = _pick([p for p in parts(text) if p.is_number or (p.is_text and p.key in (*NAMES, "name"))], rng)
     if part is None:
         return None
-    wrong = ["{wrong: 1}", "[[a], b]", "true", "null"] if part.is_number else ["{wrong: 1}", "7", "1.5", "true", "[[1]]"]
+    wrong = (
+        ["{wrong: 1}", "[[a], b]", "true", "null"]
+        if part.is_number
+        else ["{wrong: 1}", "7", "1.5", "true", "[[1]]"]
+    )
     if part.key == "acceleration":  # true takes the robot's own
         wrong.remove("true")
         wrong.remove("null")
@@ -124,7 +148,19 @@ def _wrong_type(text: str, rng: np.random.Generator) -> Any:
 
 def _missing(text: str, rng: np.random.Generator) -> Any:
     """A required key is gone."""
-    needed = ("robot", "stack", "frame", "at", "amplitude", "frequency", "radius", "speed", "set", "swap", "by")
+    needed = (
+        "robot",
+        "stack",
+        "frame",
+        "at",
+        "amplitude",
+        "frequency",
+        "radius",
+        "speed",
+        "set",
+        "swap",
+        "by",
+    )
     part = _pick([p for p in parts(text) if p.key in needed], rng)
     if part is None:
         return None
@@ -139,7 +175,9 @@ def _missing(text: str, rng: np.random.Generator) -> Any:
 
 def _not_finite(text: str, rng: np.random.Generator) -> Any:
     part = _pick([p for p in parts(text) if p.is_number], rng)
-    return None if part is None else _replaced(text, part, [".nan", ".inf", "-.inf", "1e999"][rng.integers(4)])
+    return (
+        None if part is None else _replaced(text, part, [".nan", ".inf", "-.inf", "1e999"][rng.integers(4)])
+    )
 
 
 def _twice(text: str, rng: np.random.Generator) -> Any:
@@ -156,10 +194,19 @@ def _twice(text: str, rng: np.random.Generator) -> Any:
 def _nesting(text: str, rng: np.random.Generator) -> Any:
     """Lists and mappings where they should not be."""
     whole = [p for p in parts(text) if p.path in (("stack",), ("events",))]
-    flow = [p for p in parts(text) if p.is_number or p.is_text and p.key in NAMES and p.key != "mask"]
+    flow = [p for p in parts(text) if p.is_number or (p.is_text and p.key in NAMES and p.key != "mask")]
     if rng.integers(4) == 0:
         part = _pick(whole, rng)
-        wrong = ["7", "text", "{}", "{a: 1}", "[[[joint_limits]]]", "[7]", "[{}]", "[[joint_limits, [posture]]]"]
+        wrong = [
+            "7",
+            "text",
+            "{}",
+            "{a: 1}",
+            "[[[joint_limits]]]",
+            "[7]",
+            "[{}]",
+            "[[joint_limits, [posture]]]",
+        ]
         body = wrong[rng.integers(len(wrong))] + "\n"
         return text[: part.start] + body + text[part.end :], range(part.entry, part.line + 1)
     part = _pick(flow, rng)
@@ -183,7 +230,12 @@ def _binary(text: str, rng: np.random.Generator) -> Any:
 
 def _size(text: str, rng: np.random.Generator) -> Any:
     """A list of numbers or names has one too many, or one too few."""
-    lists = [p for p in parts(text) if p.key in ("by", "amplitude", "normal", "swap") or p.key == "reference" and p.node.tag.endswith("seq")]
+    lists = [
+        p
+        for p in parts(text)
+        if p.key in ("by", "amplitude", "normal", "swap")
+        or (p.key == "reference" and p.node.tag.endswith("seq"))
+    ]
     part = _pick(lists, rng)
     if part is None:
         return None
@@ -192,7 +244,11 @@ def _size(text: str, rng: np.random.Generator) -> Any:
 
 
 def _unknown_name(text: str, rng: np.random.Generator) -> Any:
-    names = [p for p in parts(text) if p.is_text and (p.key in NAMES or "swap" in p.path) or p.path[:1] == ("plugins",) and p.is_text]
+    names = [
+        p
+        for p in parts(text)
+        if (p.is_text and (p.key in NAMES or "swap" in p.path)) or (p.path[:1] == ("plugins",) and p.is_text)
+    ]
     part = _pick(names, rng)
     old = text[part.start : part.end]
     at = int(rng.integers(len(old) + 1))
@@ -200,12 +256,25 @@ def _unknown_name(text: str, rng: np.random.Generator) -> Any:
 
 
 def _unknown_kind(text: str, rng: np.random.Generator) -> Any:
-    part = _pick([p for p in parts(text) if p.is_text and len(p.path) in (2, 3) and p.path[0] == "stack" and isinstance(p.key, int)], rng)
-    return None if part is None else _replaced(text, part, text[part.start : part.end] + "s" * int(rng.integers(1, 4)))
+    part = _pick(
+        [
+            p
+            for p in parts(text)
+            if p.is_text and len(p.path) in (2, 3) and p.path[0] == "stack" and isinstance(p.key, int)
+        ],
+        rng,
+    )
+    return (
+        None
+        if part is None
+        else _replaced(text, part, text[part.start : part.end] + "s" * int(rng.integers(1, 4)))
+    )
 
 
 def _negative(text: str, rng: np.random.Generator) -> Any:
-    part = _pick([p for p in parts(text) if p.is_number and p.key in COUNTABLE and float(p.node.value) > 0], rng)
+    part = _pick(
+        [p for p in parts(text) if p.is_number and p.key in COUNTABLE and float(p.node.value) > 0], rng
+    )
     return None if part is None else _replaced(text, part, "-" + text[part.start : part.end])
 
 
@@ -237,7 +306,9 @@ def _substituted(pattern: str, by: list[str], rng: np.random.Generator) -> bytes
 
 _NUMBER = r'(xyz|value|ixx|iyy|izz|lower|upper|effort|velocity|multiplier|offset)="([^"]*)"'
 URDF_KINDS = {
-    "not a number": lambda rng: _substituted(_NUMBER, [r'\1="nan"', r'\1="1,2"', r'\1=""', r'\1="\2 x"', r'\1="inf"', r'\1="0x1"'], rng),
+    "not a number": lambda rng: _substituted(
+        _NUMBER, [r'\1="nan"', r'\1="1,2"', r'\1=""', r'\1="\2 x"', r'\1="inf"', r'\1="0x1"'], rng
+    ),
     "unknown link": lambda rng: _substituted(r'link="(\w+)"', [r'link="\1\1"', 'link=""', 'link="Q"'], rng),
     "name twice": lambda rng: _substituted(r'<link name="[bcd]"', ['<link name="a"', "<link"], rng),
     "joint type": lambda rng: _substituted(r'type="(\w+)"', [r'type="\1x"', 'type=""', ""], rng),

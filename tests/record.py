@@ -1,6 +1,6 @@
 """Short runs of the example robots, recorded. Record them anew, all or some, after a change that is meant:
 
-    python tests/record.py [ROBOT ...]
+python tests/record.py [ROBOT ...]
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sot.tasks import CenterOfMass, JointLimits, Pose, Position, Posture
 
 FOLDER = Path(__file__).parent / "recorded"
 ROBOTS = (
-    "anymal", "bolt", "double_pendulum", "g1", "go2", "kinova", "panda", "solo12", "talos", "tiago", "ur5", "xarm7",
+    "anymal", "bolt", "double_pendulum", "g1", "go2", "kinova",
+    "panda", "solo12", "talos", "tiago", "ur5", "xarm7",
 )  # fmt: skip
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
 
@@ -31,7 +32,9 @@ def stack_for(robot: sot.Description, solver: str) -> sot.Stack:
     Limits are left out where only equalities have a meaning.
     """
     limits = [] if solver == "nullspace" else [JointLimits(acceleration=50.0)]
-    feet: list[Entry] = [(Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet]
+    feet: list[Entry] = [
+        (Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet
+    ]
     pairs = zip(robot.hands, (2.0, 1.0), strict=False)
     hands = [Position(hand, gain=20.0, weight=weight, reference=_turning(robot)) for hand, weight in pairs]
     sway = CenterOfMass(gain=20.0, mask="xy", reference=sot.sine([0.01, 0.015, 0.0], frequency=1.0, fade=0.2))

@@ -59,7 +59,9 @@ def test_run_prints_a_table(file: str, capsys: pytest.CaptureFixture[str]):
 
 def test_run_ends_with_the_promised_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = str(write(tmp_path, "ur5.yaml", UR5.format(duration=1.0, expect=1.0)))
-    code, out, _ = call("run", file, "--headless", "--json", "--solver", "weighted", "--duration", "0.5", capsys=capsys)
+    code, out, _ = call(
+        "run", file, "--headless", "--json", "--solver", "weighted", "--duration", "0.5", capsys=capsys
+    )
     assert code == 0
     result = last(out)
     assert result["ticks"] == 50 and result["solver"] == "weighted" and result["infeasible_ticks"] == 0
@@ -79,13 +81,17 @@ def test_a_goal_that_is_missed_is_a_failure(tmp_path: Path, capsys: pytest.Captu
 
 def test_an_infeasible_run_is_a_failure_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Two hard tasks want the tool in two places."""
-    file = write(tmp_path, "torn.yaml", """
+    file = write(
+        tmp_path,
+        "torn.yaml",
+        """
 robot: ur5
 duration: 0.05
 stack:
   - - position: {frame: tool0, name: here, reference: [0.4, 0.2, 0.4]}
     - position: {frame: tool0, name: there, reference: [0.4, -0.2, 0.4]}
-""")
+""",
+    )
     code, out, err = call("run", str(file), "--headless", "--json", capsys=capsys)
     assert code == 1
     result = last(out)
@@ -131,7 +137,8 @@ def test_check_finds_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("what, name", [
-    ("robots", "talos"), ("tasks", "joint_limits"), ("features", "FramePose"), ("references", "sine"), ("solvers", "nullspace"),
+    ("robots", "talos"), ("tasks", "joint_limits"), ("features", "FramePose"), ("references", "sine"),
+    ("solvers", "nullspace"),
 ])  # fmt: skip
 def test_list(what: str, name: str, capsys: pytest.CaptureFixture[str]):
     code, out, _ = call("list", what, capsys=capsys)
@@ -148,7 +155,12 @@ def test_list_all(capsys: pytest.CaptureFixture[str]):
 def test_show_a_robot(capsys: pytest.CaptureFixture[str]):
     code, out, _ = call("show", "talos", capsys=capsys)
     assert code == 0
-    for words in ("free_flyer base, 38 degrees of freedom, 90.27 kg", "leg_left_4_joint", "left_sole_link", "half_sitting"):
+    for words in (
+        "free_flyer base, 38 degrees of freedom, 90.27 kg",
+        "leg_left_4_joint",
+        "left_sole_link",
+        "half_sitting",
+    ):
         assert words in out
     code, out, _ = call("show", "talos", "--json", capsys=capsys)
     facts = last(out)
@@ -160,7 +172,9 @@ def test_show_a_robot(capsys: pytest.CaptureFixture[str]):
     assert [foot["frame"] for foot in facts["feet"]] == ["left_sole_link", "right_sole_link"]
 
 
-@pytest.mark.parametrize("name, key", [("pose", "relative_to"), ("sine", "amplitude"), ("joint_limits", "damper")])
+@pytest.mark.parametrize(
+    "name, key", [("pose", "relative_to"), ("sine", "amplitude"), ("joint_limits", "damper")]
+)
 def test_show_the_keys_of_a_word(name: str, key: str, capsys: pytest.CaptureFixture[str]):
     code, out, _ = call("show", name, capsys=capsys)
     assert code == 0 and f"\n{key} " in out
@@ -195,7 +209,9 @@ def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     code, _, err = call("bench", "panda-kk", capsys=capsys)
     assert code == 2 and "did you mean 'panda-ik'" in err
     asked = []
-    monkeypatch.setattr(bench, "run_cases", lambda names, ticks: asked.append((names, ticks)) or {"cases": {}})
+    monkeypatch.setattr(
+        bench, "run_cases", lambda names, ticks: asked.append((names, ticks)) or {"cases": {}}
+    )
     assert call("bench", "--json", capsys=capsys)[0] == 0
     assert not asked[0][0] and asked[0][1] is None
 
@@ -204,24 +220,35 @@ def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
 
 
 def test_version_and_help():
-    for arguments, words in ((["--version"], f"sot {sot.__version__}"), (["--help"], "schema"), (["run", "--help"], "--headless")):
+    for arguments, words in (
+        (["--version"], f"sot {sot.__version__}"),
+        (["--help"], "schema"),
+        (["run", "--help"], "--headless"),
+    ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and words in done.stdout
 
 
 def test_blas_has_one_thread_before_numpy_is_there():
-    code = "import sys, sot.cli; assert 'numpy' not in sys.modules; sot.cli.main(['list', 'solvers'])\n" \
-        "import os; assert os.environ['OPENBLAS_NUM_THREADS'] == os.environ['OMP_NUM_THREADS'] == '1'\n" \
+    code = (
+        "import sys, sot.cli; assert 'numpy' not in sys.modules; sot.cli.main(['list', 'solvers'])\n"
+        "import os; assert os.environ['OPENBLAS_NUM_THREADS'] == os.environ['OMP_NUM_THREADS'] == '1'\n"
         "assert 'numpy' in sys.modules"
+    )
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_ctrl_c_stops_cleanly(tmp_path: Path):
     file = write(tmp_path, "long.yaml", UR5.format(duration=1000.0, expect=1))
     process = subprocess.Popen(
-        [*COMMAND, "run", str(file), "--headless", "--realtime"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "run", str(file), "--headless", "--realtime"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         time.sleep(3.0)
@@ -241,6 +268,10 @@ def test_a_reader_that_goes_away_is_no_error():
 
 def test_a_script_beside_the_file_is_found_from_anywhere(tmp_path: Path):
     done = subprocess.run(
-        [*COMMAND, "check", str(EXAMPLES / "own_task.yaml")], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [*COMMAND, "check", str(EXAMPLES / "own_task.yaml")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
     )
     assert done.returncode == 0 and "reach" in done.stdout

@@ -78,7 +78,10 @@ def test_words_become_typed_objects():
 
 
 def test_a_file_and_python_give_the_same_commands(tmp_path: Path):
-    file = write(tmp_path, "ur5.yaml", """
+    file = write(
+        tmp_path,
+        "ur5.yaml",
+        """
 robot: ur5
 dt: 0.01
 duration: 1.0
@@ -86,12 +89,15 @@ stack:
   - joint_limits: {margin: 0.1, scale: 0.5}
   - pose: {frame: tool0, gain: [4, 4, 4, 2, 2, 2], reference: {move: {by: [0.1, 0.1, -0.1], duration: 0.5}}}
   - posture: {gain: 2, reference: {shoulder_pan_joint: 0.3}}
-""")
+""",
+    )
     hand = Pose("tool0", gain=[4, 4, 4, 2, 2, 2], reference=sot.move(by=[0.1, 0.1, -0.1], duration=0.5))
     posture = Posture(gain=2.0, reference={"shoulder_pan_joint": 0.3})
     ur5 = load("ur5")
     robot = Kinematic(ur5, dt=0.01)
-    controller = sot.Controller(ur5, sot.Stack([JointLimits(margin=0.1, scale=0.5)], [hand], [posture]), dt=0.01)
+    controller = sot.Controller(
+        ur5, sot.Stack([JointLimits(margin=0.1, scale=0.5)], [hand], [posture]), dt=0.01
+    )
     commands = run(load_run(file))
     assert np.abs(commands).max() > 0.1
     for command in commands:
@@ -135,47 +141,125 @@ events:
 
 MISTAKES = {
     "robot": ("robot: talos", "robot: talo", r"1: robot: unknown robot 'talo'; did you mean 'talos'"),
-    "key": ("duration: 0.5", "durations: 0.5", r"5: durations: unknown key 'durations'; did you mean 'duration'"),
+    "key": (
+        "duration: 0.5",
+        "durations: 0.5",
+        r"5: durations: unknown key 'durations'; did you mean 'duration'",
+    ),
     "solver": ("weighted", "weigthed", r"2: solver: unknown value 'weigthed'; did you mean 'weighted'"),
     "dt": ("0.002", "0", r"4: dt: expected dt from 1e-05 to 1 s"),
-    "run shorter than a tick": ("duration: 0.5", "duration: 0.001", r"5: duration: expected duration from 0.002"),
-    "kind": ("  - posture:", "  - postures:", r"17: stack\[4\]\.postures: unknown task 'postures'; did you mean 'posture'"),
-    "argument": ("mask: xz", "masks: xz", r"15: stack\[3\]\.position\.masks: unknown key of position 'masks'; did you"),
+    "run shorter than a tick": (
+        "duration: 0.5",
+        "duration: 0.001",
+        r"5: duration: expected duration from 0.002",
+    ),
+    "kind": (
+        "  - posture:",
+        "  - postures:",
+        r"17: stack\[4\]\.postures: unknown task 'postures'; did you mean 'posture'",
+    ),
+    "argument": (
+        "mask: xz",
+        "masks: xz",
+        r"15: stack\[3\]\.position\.masks: unknown key of position 'masks'; did you",
+    ),
     "required": ("frame: right_sole_link", "", r"9: stack\[1\]\[1\]\.pose: pose needs the key 'frame'"),
-    "frame": ("right_sole_link", "right_sole", r"9: stack\[1\]\[1\]\.pose\.frame: .*unknown frame 'right_sole'; did you"),
+    "frame": (
+        "right_sole_link",
+        "right_sole",
+        r"9: stack\[1\]\[1\]\.pose\.frame: .*unknown frame 'right_sole'; did you",
+    ),
     "row": ("mask: xz", "mask: xw", r"15: stack\[3\]\.position\.mask: .*unknown row 'w'"),
     "gain": ("{near: 10, far: 2,", "{near: 10, far: -2,", r"14: stack\[3\]\.position\.gain"),
     "type": ("gain: 50", "gain: fast", r"8: stack\[1\]\[0\]\.pose\.gain: expected a number or a list"),
-    "weight": ("weight: 3", "weight: 0", r"16: stack\[3\]\.position\.weight: hand: weight: expected a number > 0"),
-    "reference": ("sine:", "sinus:", r"10: stack\[2\]\.com\.reference\.sinus: unknown reference 'sinus'; did you mean 'sine'"),
-    "reference argument": ("frequency: 0.5", "frequence: 1", r"10: .*sine\.frequence: unknown key of sine 'frequence'"),
-    "reference size": ("[0, 0.03, 0]", "[0, 0.03]", r"10: stack\[2\]\.com\.reference\.sine\.amplitude: .*expected 3 numbers"),
-    "name": ("name: hand", "name: com", r"11: stack\[3\]\.position: the name 'com' is taken by the com in line 10"),
-    "indentation": ("      weight: 3", "    weight: 3", r"11: stack\[3\]: a task has one key, .* got position, weight"),
-    "not YAML": ("{near: 10, far: 2, slope: 5}", "{near: 10, far: 2, slope: 5", r"15: column 11: is not valid YAML"),
-    "event": ("remove: com", "delete: com", r"21: events\[2\]: an event is one of push, remove, swap, set; got keys"),
-    "event name": ("remove: com", "remove: comm", r"21: events\[2\]\.remove: unknown entry 'comm'; did you mean 'com'"),
-    "event key": ("ramp: 0.1", "rampe: 0.1", r"20: events\[1\]\.rampe: unknown key 'rampe'; did you mean 'ramp'"),
+    "weight": (
+        "weight: 3",
+        "weight: 0",
+        r"16: stack\[3\]\.position\.weight: hand: weight: expected a number > 0",
+    ),
+    "reference": (
+        "sine:",
+        "sinus:",
+        r"10: stack\[2\]\.com\.reference\.sinus: unknown reference 'sinus'; did you mean 'sine'",
+    ),
+    "reference argument": (
+        "frequency: 0.5",
+        "frequence: 1",
+        r"10: .*sine\.frequence: unknown key of sine 'frequence'",
+    ),
+    "reference size": (
+        "[0, 0.03, 0]",
+        "[0, 0.03]",
+        r"10: stack\[2\]\.com\.reference\.sine\.amplitude: .*expected 3 numbers",
+    ),
+    "name": (
+        "name: hand",
+        "name: com",
+        r"11: stack\[3\]\.position: the name 'com' is taken by the com in line 10",
+    ),
+    "indentation": (
+        "      weight: 3",
+        "    weight: 3",
+        r"11: stack\[3\]: a task has one key, .* got position, weight",
+    ),
+    "not YAML": (
+        "{near: 10, far: 2, slope: 5}",
+        "{near: 10, far: 2, slope: 5",
+        r"15: column 11: is not valid YAML",
+    ),
+    "event": (
+        "remove: com",
+        "delete: com",
+        r"21: events\[2\]: an event is one of push, remove, swap, set; got keys",
+    ),
+    "event name": (
+        "remove: com",
+        "remove: comm",
+        r"21: events\[2\]\.remove: unknown entry 'comm'; did you mean 'com'",
+    ),
+    "event key": (
+        "ramp: 0.1",
+        "rampe: 0.1",
+        r"20: events\[1\]\.rampe: unknown key 'rampe'; did you mean 'ramp'",
+    ),
     "event time": ("{at: 0.4, ", "{", r"21: events\[2\]: the key 'at' is missing"),
-    "event reference": ("by: [0.1, 0, 0]", "by: [0.1]", r"19: events\[0\]\.reference\.move\.by: .*expected 3 numbers"),
-    "no reference": ("set: hand", "set: joint_limits", r"19: events\[0\]\.set: 'joint_limits' is a joint_limits, which has no"),
+    "event reference": (
+        "by: [0.1, 0, 0]",
+        "by: [0.1]",
+        r"19: events\[0\]\.reference\.move\.by: .*expected 3 numbers",
+    ),
+    "no reference": (
+        "set: hand",
+        "set: joint_limits",
+        r"19: events\[0\]\.set: 'joint_limits' is a joint_limits, which has no",
+    ),
     "swap": ("[com, hand]", "[com]", r"20: events\[1\]\.swap: expected 2 values"),
-    "expect": ("expect: {hand", "expect: {hnad", r"22: expect\.hnad: unknown task 'hnad'; did you mean 'hand'"),
+    "expect": (
+        "expect: {hand",
+        "expect: {hnad",
+        r"22: expect\.hnad: unknown task 'hnad'; did you mean 'hand'",
+    ),
     "plugin": ("expect:", "plugins: [nowhere.py]\nexpect:", r"22: plugins\[0\]: no such file"),
-    "module": ("expect:", "plugins: [no_such.module]\nexpect:", r"22: plugins\[0\]: cannot be imported: ModuleNotFound"),
-}  # fmt: skip
+    "module": (
+        "expect:",
+        "plugins: [no_such.module]\nexpect:",
+        r"22: plugins\[0\]: cannot be imported: ModuleNotFound",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_found_with_its_place(name: str):
     old, new, message = MISTAKES[name]
     assert TALOS.count(old) == 1
-    with pytest.raises(ConfigError, match=r"^talos\.yaml:" + (message if message[0].isdigit() else ".*" + message)):
+    with pytest.raises(
+        ConfigError, match=r"^talos\.yaml:" + (message if message[0].isdigit() else ".*" + message)
+    ):
         parse_run(TALOS.replace(old, new), "talos.yaml")
 
 
 def test_arguments_beside_the_kind_are_explained():
-    with pytest.raises(ConfigError, match="indented deeper.*got pose, frame"):
+    with pytest.raises(ConfigError, match=r"indented deeper.*got pose, frame"):
         parse_run("robot: ur5\nstack:\n  - pose:\n    frame: tool0\n")
 
 
@@ -189,10 +273,15 @@ def test_robots_by_path_and_with_changes(tmp_path: Path, monkeypatch: pytest.Mon
     write(folder, "arm.yaml", "urdf: arm.urdf\nhands: [d]\n")
     monkeypatch.chdir(tmp_path)  # paths start from the file, not from here
     for robot in ("arm.urdf", "arm.yaml", "{urdf: arm.urdf, hands: [d]}", "{name: arm.yaml, hands: [d]}"):
-        config = load_run(write(folder, "stack.yaml", f"robot: {robot}\nstack: [joint_limits, position: {{frame: d}}]"))
+        config = load_run(
+            write(folder, "stack.yaml", f"robot: {robot}\nstack: [joint_limits, position: {{frame: d}}]")
+        )
         assert config.robot.pin_model.nv == 3
         assert load_run(write(folder, "again.yaml", dump(config))).robot.pin_model.nv == 3
-    assert parse_run("robot: {name: panda, lock: [panda_finger_*]}\nstack: [joint_limits]").robot.pin_model.nv == 7
+    assert (
+        parse_run("robot: {name: panda, lock: [panda_finger_*]}\nstack: [joint_limits]").robot.pin_model.nv
+        == 7
+    )
     with pytest.raises(ConfigError, match=r"^t:1: robot\.root: expected one of 'fixed'"):
         parse_run("robot: {name: panda, root: fly}\nstack: [joint_limits]", "t")
 
@@ -263,7 +352,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def with_plugin(folder: Path, stack: str) -> RunConfig:
-    return parse_run(f"robot: ur5\nplugins: [mine.py]\nstack:\n  - joint_limits\n{stack}", "mine.yaml", folder)
+    return parse_run(
+        f"robot: ur5\nplugins: [mine.py]\nstack:\n  - joint_limits\n{stack}", "mine.yaml", folder
+    )
 
 
 @pytest.mark.parametrize("entry", [
@@ -282,10 +373,16 @@ def test_a_users_python_file_is_as_good_as_ours(folder: Path, entry: str):
 
 
 PLUGIN_MISTAKES = {
-    "argument": ("  - height: {hight: 1}", r"5: stack\[1\]\.height\.hight: unknown key of height 'hight'; did you mean 'height'"),
+    "argument": (
+        "  - height: {hight: 1}",
+        r"5: stack\[1\]\.height\.hight: unknown key of height 'hight'; did you mean 'height'",
+    ),
     "type": ("  - height: {height: high}", r"5: stack\[1\]\.height\.height: expected a number"),
     "list": ("  - height: {offsets: [1, b]}", r"5: stack\[1\]\.height\.offsets\[1\]: expected a number"),
-    "raises": ("  - rows_of_nothing", r"5: stack\[1\]: AttributeError: .*no attribute 'there_is_no_such_thing'"),
+    "raises": (
+        "  - rows_of_nothing",
+        r"5: stack\[1\]: AttributeError: .*no attribute 'there_is_no_such_thing'",
+    ),
     "function": (
         "  - position: {frame: tool0, reference: {function: {f: mine.wav}}}",
         r"5: .*function\.f: unknown function 'mine.wav'; did you mean 'mine.wave'",
@@ -305,8 +402,14 @@ BROKEN_PLUGINS = {
     "raises": ("x = 1\n1 / 0\n", r"cannot be imported: ZeroDivisionError: division by zero \(.*mine\.py:2\)"),
     "exits": ("import sys; sys.exit(3)\n", "cannot be imported: SystemExit"),
     "no kind": (PLUGIN.replace('kind = "height"', ""), "class Height needs a name for YAML files"),
-    "taken": (PLUGIN.replace('kind = "height"', 'kind = "pose"'), "class Height: the kind 'pose' is taken by Pose"),
-    "hints": (PLUGIN.replace("height: float", "height: 'NoSuchType'"), "the type hints of Height cannot be read"),
+    "taken": (
+        PLUGIN.replace('kind = "height"', 'kind = "pose"'),
+        "class Height: the kind 'pose' is taken by Pose",
+    ),
+    "hints": (
+        PLUGIN.replace("height: float", "height: 'NoSuchType'"),
+        "the type hints of Height cannot be read",
+    ),
 }
 
 
@@ -373,7 +476,9 @@ def test_what_was_changed_since_is_written():
 
 
 def test_a_stack_from_python_is_written():
-    pose = Pose("tool0", expressed="local", reference=sot.SE3.Identity(), gain=sot.AdaptiveGain(3.0, 1.0, 2.0))
+    pose = Pose(
+        "tool0", expressed="local", reference=sot.SE3.Identity(), gain=sot.AdaptiveGain(3.0, 1.0, 2.0)
+    )
     stack = sot.Stack([JointLimits(margin=0.1)], [pose], [Posture(reference=sot.hold())])
     text = dump(stack)
     again = parse_run("robot: ur5\n" + text)

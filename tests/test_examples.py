@@ -55,7 +55,11 @@ def test_twins_run_reach_their_goals_and_agree(file: Path):
     assert config.expect, "an example says what it should reach"
     script = outcome("-c", REPORT, str(file.with_suffix(".py")))
     stack = outcome("-m", "sot", "run", str(file), "--headless", "--json")
-    assert stack["ok"] and stack["infeasible_ticks"] == 0 and stack["ticks"] == round(config.duration / config.dt)
+    assert (
+        stack["ok"]
+        and stack["infeasible_ticks"] == 0
+        and stack["ticks"] == round(config.duration / config.dt)
+    )
     assert script["ok"]
     for name, limit in config.expect.items():
         assert stack["final_error"][name] <= limit

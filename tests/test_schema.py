@@ -23,7 +23,9 @@ CHECK = jsonschema.Draft7Validator(schema())
 
 
 def test_the_kept_schema_is_up_to_date():
-    assert KEPT.read_text(encoding="utf-8") == schema_text(), "write it anew: sot schema > docs/sot.schema.json"
+    assert KEPT.read_text(encoding="utf-8") == schema_text(), (
+        "write it anew: sot schema > docs/sot.schema.json"
+    )
 
 
 def test_it_is_a_schema():
@@ -37,18 +39,26 @@ def test_examples_are_right(file: Path):
 
 @pytest.mark.parametrize("kind", plugins.task_classes())
 def test_all_arguments_of_every_task_are_right(kind: type):
-    arguments = yaml_arguments(kind, plugins.model_of("panda")) if kind.kind != "generic" else {"value": "a.b", "jacobian": "a.c"}
+    arguments = (
+        yaml_arguments(kind, plugins.model_of("panda"))
+        if kind.kind != "generic"
+        else {"value": "a.b", "jacobian": "a.c"}
+    )
     CHECK.validate({"robot": "panda", "stack": [[{kind.kind: arguments}]]})
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
 def test_all_arguments_of_every_reference_are_right(kind: str):
-    CHECK.validate({"robot": "ur5", "stack": [{"position": {"frame": "tool0", "reference": {kind: REFERENCES[kind]}}}]})
+    CHECK.validate(
+        {"robot": "ur5", "stack": [{"position": {"frame": "tool0", "reference": {kind: REFERENCES[kind]}}}]}
+    )
 
 
 def keys(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every key."""
-    for key, child in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, child in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         if isinstance(value, dict):
             yield (*path, key)
         yield from keys(child, (*path, key))

@@ -256,3 +256,38 @@ def test_numbers_that_overflow_are_not_finite(compiled: bool) -> None:
     solver = Lexicographic(problem, problem.n_levels, compiled=compiled)
     solver.solve(CAP)
     assert np.isfinite(solver.x).all()
+
+
+# -- a robot -----------------------------------------------------------------------------------------
+
+
+def test_talos_at_its_limits_agrees_with_the_cascade_and_beats_daqp() -> None:
+    """Feet, centre of mass and hands in strict order, with hand targets out of reach."""
+    from sot.controller import Controller
+    from sot.robots import load
+    from sot.stack import Stack
+    from sot.state import State
+    from sot.tasks import CenterOfMass, JointLimits, Pose, Position, Posture
+
+    feet = [Pose("left_sole_link"), Pose("right_sole_link")]
+    hands = [
+        Position("gripper_left_base_link", reference=[1.5, 0.5, 1.5]),
+        Position("gripper_right_base_link", reference=[1.0, -0.8, 0.6]),
+    ]
+    robot = load("talos")
+    stack = Stack([JointLimits(acceleration=20.0)], feet, [CenterOfMass()], hands, [Posture()])
+    controller = Controller(robot, stack, dt=5e-3)
+    q, v, compared = robot.home, np.zeros(controller.model.nv), 0
+    for tick in range(120):
+        v = controller.step(State(5e-3 * tick, q, v)).v
+        q = controller.model.integrate(q, 5e-3 * v)
+        problem, x = controller.plan.problem, controller.solver.x
+        active = int(np.count_nonzero(controller.solver.status[problem.lower.size :]))
+        if tick % 8 == 0 and active >= 5:
+            oracle, other = solve_cascade(problem), solve_daqp_hierarchical(problem)
+            if oracle.valid:
+                np.testing.assert_allclose(problem.level_residuals(x), oracle.residuals, rtol=0.0, atol=1e-6)
+                compared += 1
+            assert other is None or beaten_at(problem, x, other) is None
+    assert compared >= 5
+    assert controller.counters.capped == 0

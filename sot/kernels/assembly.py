@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sot.kernels.compiler import kernel
+from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.limits import joint_bounds, joint_targets
 
 # Columns of the table: one line per task, or per pair of joints for gears, whose places in q are JOINT and AXES.
@@ -27,7 +27,7 @@ PARAMETERS = 22
 VELOCITY, ACCELERATION, TARGETS = 12, 18, 24
 
 
-@kernel
+@entry_kernel
 def fill(
     table, parameters, targets, support, dt, J, oMi, com, Jcom, AT, lower, upper,
     picks, goals, box_index, box_limits, q, previous, target, x_lower, x_upper,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from sot.kernels.compiler import kernel
+from sot.kernels.compiler import entry_kernel
 
 
-@kernel
+@entry_kernel
 def is_finite(AT, lower, upper, x_lower, x_upper, metric, target, total):
     """True if a problem has no NaN, and infinities only where they mean "no bound". `total` has room for m numbers.
 

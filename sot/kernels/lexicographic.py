@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from sot.kernels.compiler import kernel
+from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.finite import is_finite
 from sot.kernels.linear import combine, dot, gram, ldl, ldl_solve, least_squares, reflect_columns, reflector
 from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, UPPER
@@ -39,7 +39,7 @@ REFINE_FROM = 1e7  # ratio of pivots from which the last cost's solution is refi
 PATIENCE, LOCKED = 4, 1_000_000
 
 
-@kernel
+@entry_kernel
 def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x, status, work, iwork, info, cap):
     """Solve, from the warm start in x and status. Returns OPTIMAL, CAPPED or NOT_FINITE.
 
