@@ -103,7 +103,7 @@ class Limits:
         return found
 
     def _gap(self, table: JointBox, room: np.ndarray, sign: float) -> np.ndarray:
-        """How much faster a joint must still go than it should, towards the limit that is `room` away, rad/s or m/s.
+        """How much faster than it should a joint must still go towards a limit that is `room` away, rad/s or m/s.
 
         It should obey v ≤ curve(room), but its acceleration limit forces v ≥ v_before − a dt.
         """
@@ -119,7 +119,7 @@ class Limits:
             text = f"{name}: {joint} is {-room:.3g} {unit} outside its {side} {KINDS[POSITION]}"
             if gap <= rounding:
                 return Clash(name, (joint,), -room, unit, (), text)
-            text += f", and its acceleration limit keeps it {gap:.3g} {unit}/s from the speed it should come back with"
+            text += f", and its acceleration limit keeps it {gap:.3g} {unit}/s from the speed of its way back"
             return Clash(name, (joint,), -room, unit, (brake,), text)
         text = (
             f"{name}: {joint} is {gap:.3g} {unit}/s too fast for its {side} limit, "

@@ -1,7 +1,7 @@
 """Every tick can be explained: `controller.explain()`.
 
-Per level its rank, residual and smallest singular value; per entry what it misses and what blocks it; and the limits
-that are active, with their multipliers.
+Per level its rank, residual and smallest singular value; per entry what it misses and what blocks it; and the
+limits that are active, with their multipliers.
 """
 
 from __future__ import annotations
@@ -217,10 +217,9 @@ def _bounds_of(part: Part, tick: SavedTick, pressures: Pressures) -> int:
 
 
 def _active(tick: SavedTick, pressures: Pressures) -> list[ActiveLimit]:
-    multipliers = [
-        definition.multipliers(tick.problem, tick.strict, k, tick.x, pressures.status) for k in range(tick.strict + 1)
-    ]
     m, status = tick.problem.lower.size, pressures.status
+    costs = range(tick.strict + 1)
+    multipliers = [definition.multipliers(tick.problem, tick.strict, k, tick.x, status) for k in costs]
     found = [
         _limit(f"{row_name(part, [])}: {_side(status[r])} of row {part.labels[r - part.start]}", r, multipliers,
                float(tick.problem.A[r] @ tick.x) / part.scale, part.units[r - part.start], pressures.cost_of(part))
@@ -244,6 +243,6 @@ def _limit(
 ) -> ActiveLimit:
     """The first level from its own on that presses against it, and how hard."""
     for k in range(first, len(multipliers)):
-        if abs(multipliers[k][index]) > TOLERANCE:
+        if abs(multipliers[k][index]) > definition.TOLERANCE:
             return ActiveLimit(name, value, unit, float(multipliers[k][index]), k)
     return ActiveLimit(name, value, unit, 0.0, None)

@@ -25,7 +25,7 @@ class Report:
         time: Time of the tick, s.
         nonfinite: Entries that gave NaN or infinity.
         clashes: Hard limits and hard rows that are not kept.
-        misses: Tasks and constraints of later levels that get less than they ask for, which is what levels are for.
+        misses: Entries of later levels that get less than they ask for, which is what levels are for.
     """
 
     time: float
@@ -40,7 +40,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"t = {self.time:.6g} s: {'infeasible' if self.infeasible else 'feasible'}"]
-        lines += [_paragraph(f"{name}: gave NaN or infinity, which was left out of this tick") for name in self.nonfinite]
+        for name in self.nonfinite:
+            lines.append(_paragraph(f"{name}: gave NaN or infinity, which was left out of this tick"))
         lines += [_paragraph(clash.text) for clash in self.clashes[:LINES]]
         if len(self.clashes) > LINES:
             lines.append(f"  and {len(self.clashes) - LINES} more")
@@ -71,7 +72,8 @@ def report_tick(tick: SavedTick) -> Report:
 
 
 def _miss(entry: EntryLine) -> Clash:
-    by = ", ".join(f"{f'{abs(amount):.3g} {unit}'.rstrip()} in {label}" for label, amount, unit in entry.misses[:SHOWN])
+    amounts = [(f"{abs(amount):.3g} {unit}".rstrip(), label) for label, amount, unit in entry.misses[:SHOWN]]
+    by = ", ".join(f"{amount} in {label}" for amount, label in amounts)
     rest = f" and {len(entry.misses) - SHOWN} more rows" if len(entry.misses) > SHOWN else ""
     blockers = tuple(blocker.name for blocker in entry.blockers)
     text = f"{entry.name}: misses by {by}{rest}"

@@ -17,8 +17,7 @@ HUGE = 1e100  # squares of larger numbers, and sums of them, overflow
 def drop_nonfinite(plan: Plan) -> list[str]:
     """Take everything that is not finite out of a plan's numbers.
 
-    A row becomes 0 = 0. A joint whose bound is not a number stands still. A posture that is not a number wants zero
-    velocity.
+    A row becomes 0 = 0. A joint whose bound is not a number stands still. A posture that is none wants no motion.
 
     Returns:
         Names of the entries that gave such numbers.

@@ -185,8 +185,11 @@ class Plan:
                 "joined the stack; the number of rows may not change from tick to tick"
             )
         np.multiply(rows.A.T, block.scale, out=self.AT[:, block.rows])
-        np.multiply(rows.lower, block.scale, out=self.problem.lower[block.rows])
-        np.multiply(rows.upper, block.scale, out=self.problem.upper[block.rows])
+        lower, upper = self.problem.lower[block.rows], self.problem.upper[block.rows]
+        np.multiply(rows.lower, block.scale, out=lower)
+        np.multiply(rows.upper, block.scale, out=upper)
+        if rows.lower is not rows.upper:
+            self.crossed += _meet(lower, upper)
 
     def _set_dt(self, dt: float) -> None:
         self._dt = dt

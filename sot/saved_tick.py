@@ -126,8 +126,9 @@ class SavedTick:
         solver = make_solver(meaning, problem, strict, backend, compiled)
         solver.solve(cap)
         return replace(
-            self, problem=problem, strict=strict, meaning=meaning, backend=backend, x=solver.x, status=solver.status,
-            outcome=solver.outcome, iterations=solver.iterations, scaling=float(getattr(solver, "scaling", 1.0)),
+            self, problem=problem, strict=strict, meaning=meaning, backend=backend, x=solver.x,
+            status=solver.status, outcome=solver.outcome, iterations=solver.iterations,
+            scaling=float(getattr(solver, "scaling", 1.0)),
         )  # fmt: skip
 
     def _meant(self, meaning: str) -> tuple[Problem, int]:
@@ -212,7 +213,7 @@ def _unit(label: str, joint_units: dict[str, str]) -> str:
 
 
 def _crossed_rows(plan: Plan, tick: Tick) -> list[Clash]:
-    """Rows whose own bounds contradict each other; the plan has made them meet, so their owners are asked again."""
+    """Rows whose own bounds contradict each other; the plan made them meet, so their owners are asked again."""
     if not plan.crossed:
         return []
     owners = [block.entry for block in plan.blocks if block.rows.stop > block.rows.start]

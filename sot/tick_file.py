@@ -89,8 +89,8 @@ def _tick(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> SavedTick:
     bound_names = BoundNames(**_tuples(names.pop("bound_names")))
     clashes = tuple(Clash(**_tuples(clash)) for clash in names.pop("limit_clashes"))
     return SavedTick(
-        problem=problem, x=numbers["x"], status=status, parts=parts, bound_names=bound_names, limit_clashes=clashes,
-        **_tuples(names),
+        problem=problem, x=numbers["x"], status=status, parts=parts, bound_names=bound_names,
+        limit_clashes=clashes, **_tuples(names),
     )  # fmt: skip
 
 

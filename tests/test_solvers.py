@@ -25,8 +25,9 @@ def problems(kind: str, seed: int, count: int, *, metric: str = "any") -> Iterat
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     for _ in range(count):
         problem = random_problem(rng, kind)
-        weights = {"any": problem.metric, "positive": np.maximum(problem.metric, 0.3), "zero": 0.0 * problem.metric}
-        yield replace(problem, A=np.asfortranarray(problem.A, dtype=float), metric=weights[metric])
+        given = problem.metric
+        weights = {"any": given, "positive": np.maximum(given, 0.3), "zero": 0.0 * given}[metric]
+        yield replace(problem, A=np.asfortranarray(problem.A, dtype=float), metric=weights)
 
 
 def solved(problem: Problem, strict: int, *, compiled: bool = True) -> Lexicographic:
@@ -42,8 +43,8 @@ def inside(problem: Problem, x: np.ndarray) -> bool:
 def cut(problem: Problem, levels: int) -> Problem:
     """The first levels of a problem."""
     m = problem.rows(levels - 1).stop
-    A = np.asfortranarray(problem.A[:m])
-    return replace(problem, A=A, lower=problem.lower[:m], upper=problem.upper[:m], offsets=problem.offsets[: levels + 1])
+    A, offsets = np.asfortranarray(problem.A[:m]), problem.offsets[: levels + 1]
+    return replace(problem, A=A, lower=problem.lower[:m], upper=problem.upper[:m], offsets=offsets)
 
 
 def unbounded(problem: Problem) -> Problem:

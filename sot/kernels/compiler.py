@@ -45,11 +45,11 @@ def _compile(function: F, options: dict[str, Any]) -> F:
 def _bind_to_sources(compiled: Any) -> None:
     """Let compiled code go stale when any kernel changes.
 
-    Numba looks only at the file of the function itself, so after an upgrade it would go on calling the old version of
-    a kernel from another file, which is part of the caller's compiled code.
+    Numba looks only at the file of the function itself, so after an upgrade it would go on calling the old version
+    of a kernel from another file, which is part of the caller's compiled code.
     """
     file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(file, "_source_stamp"):
+    if file is not None and hasattr(file, "_source_stamp"):
         file._source_stamp = (file._source_stamp, _fingerprint())
 
 

@@ -9,7 +9,7 @@ from sot.kernels.compiler import entry_kernel
 
 @entry_kernel
 def is_finite(AT, lower, upper, x_lower, x_upper, metric, target, total):
-    """True if a problem has no NaN, and infinities only where they mean "no bound". `total` has room for m numbers.
+    """True if a problem has no NaN, and infinities only where they mean "no bound". `total` has room for m.
 
     One sum of |A| per row finds NaN and infinities alike; so does one comparison per bound.
     """

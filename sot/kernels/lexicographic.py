@@ -28,7 +28,7 @@ from sot.kernels.finite import is_finite
 from sot.kernels.linear import combine, dot, gram, ldl, ldl_solve, least_squares, reflect_columns, reflector
 from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, UPPER
 
-RANK_TOLERANCE = 1e-9  # a row is dependent when less than this part of its norm is left
+RANK_TOLERANCE = 1e-9  # a row is dependent when less than this part of its level's largest row is left
 TOLERANCE = 1e-9  # on violations and multipliers
 ROUNDING = 1e-12  # by which x may pass a bound before it counts as blocked; it is then put back
 
@@ -268,6 +268,10 @@ def _gather(AT, lower, upper, status, metric, scale, origin, x, free, nf, active
                 row[i] = s * column[active[i]]
         for i in range(ordered):
             norms[i] += row[i] * row[i]
+    for c in range(n):  # a level is as large as all of its columns, also where only small ones are free
+        if status[m + c] != FREE:
+            for i in range(ordered):
+                norms[i] += (scale[c] * AT[c, active[i]]) ** 2
     total = ma
     for j in range(nf):
         if metric[free[j]] <= 0.0:
@@ -287,12 +291,15 @@ def _eliminate(W, V, beta, b, norms, G, y, rho, active, first_row, first_pos, st
         first_pos[k] = pos
         p0 = pos
         row = start
+        smallest = 0.0
+        for i in range(start, stop):
+            smallest = max(smallest, RANK_TOLERANCE * RANK_TOLERANCE * norms[i])
         while row < stop and pos < nf:
             _remaining_norms(W, pos, nf, row, stop, left)
-            best, ratio = -1, RANK_TOLERANCE * RANK_TOLERANCE
+            best, most = -1, smallest
             for i in range(row, stop):
-                if left[i] > ratio * norms[i]:
-                    best, ratio = i, left[i] / norms[i]
+                if left[i] > most:
+                    best, most = i, left[i]
             if best < 0:
                 break
             if best != row:

@@ -6,7 +6,6 @@ import math
 
 from sot.kernels.compiler import kernel
 from sot.viability import ROUNDING
-from sot.viability import ROUNDING
 
 Q_LOWER, Q_UPPER, V_MAX, A_MAX, RATE = range(5)  # rows of a limit table
 

@@ -2,7 +2,7 @@
 
     min ½ xᵀ H x + gᵀ x   subject to   lower ≤ A x ≤ upper   and   x_lower ≤ x ≤ x_upper
 
-Each takes a `Program` and returns the minimiser and the number of iterations, or None where the library finds none.
+Each takes a `Program` and returns the minimiser and the number of iterations, or None where there is none.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     min ½ ‖B x − b‖² + ½ ‖s‖² + ½ ‖metric (x − target)‖²
     subject to   hard rows, bounds on x, and   lower ≤ C x + s ≤ upper
 
-B are the equalities of the soft levels, C their inequalities, s how much those are violated. Where a hard row cannot
-be kept, its bounds are first moved by the least violation there is.
+B are the equalities of the soft levels, C their inequalities, s how much those are violated. Where a hard row
+cannot be kept, its bounds are first moved by the least violation there is.
 """
 
 from __future__ import annotations
