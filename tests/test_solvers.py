@@ -128,6 +128,17 @@ def test_the_compiled_kernel_computes_its_definition(kind: str, weighted: bool, 
         np.testing.assert_allclose(fast.x, plain.x, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("seed", "number"), [(5, 7), (21, 0), (24, 3), (31, 21), (34, 34), (106, 35), (123, 60)])
+def test_degenerate_vertices_do_not_lock_what_must_leave(seed: int, number: int, compiled: bool) -> None:
+    """Problems on which a hastier guard against cycling, or tighter bounds on rounding, gave a wrong answer."""
+    problem = list(problems("degenerate", seed, number + 1, metric="positive"))[number]
+    oracle = solve_cascade(problem)
+    assert oracle.valid
+    x = solved(problem, problem.n_levels, compiled=compiled).x
+    np.testing.assert_allclose(x, oracle.x, rtol=0.0, atol=1e-9)
+
+
 # -- laws --------------------------------------------------------------------------------------------
 
 

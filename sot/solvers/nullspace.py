@@ -1,7 +1,8 @@
 """Strict order of equalities: every level acts in the null space of the ones before.
 
-Inequalities are no part of this classic form. So that a stack with limits runs all the same, the whole command is
-scaled down until it respects them: direction and order are kept, speed is not.
+Inequalities are no part of this classic form. So that a stack with limits runs all the same, a joint that would pass
+a bound is held at it and the rest is solved again, one joint after the other; the command stays continuous, but may
+be further from the optimum than that of `hierarchical`. For inequality rows the whole command is scaled down.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from sot.kernels.finite import is_finite
 from sot.problem import Problem
 from sot.solvers import definition
 from sot.solvers.lexicographic import Lexicographic
-from sot.solvers.status import FREE, LOWER, NOT_FINITE, UPPER
+from sot.solvers.status import EQUAL, FREE, LOWER, NOT_FINITE, UPPER
 
 
 class NullSpace(Lexicographic):
-    """The equalities of a problem in strict order, then the limits by scaling.
+    """The equalities of a problem in strict order, joints held at their bounds, then inequality rows by scaling.
 
     Attributes:
-        scaling: Factor by which the last command was scaled down; 1 if no limit was in the way.
+        scaling: Factor by which the last command was scaled down; 1 if no row was in the way.
     """
 
     def __init__(self, problem: Problem, strict: int, *, compiled: bool = True) -> None:
@@ -34,17 +35,35 @@ class NullSpace(Lexicographic):
         self.scaling = 1.0
 
     def solve(self, cap: int, budget: float | None = None) -> int:
-        """Solve the equalities, then scale."""
+        """Solve the equalities, hold joints at their bounds, then scale."""
         if not self._is_finite():
             self.outcome, self.iterations = NOT_FINITE, 0
             return self.outcome
         equal = self.full.lower == self.full.upper
         self.problem.lower[:] = np.where(equal, self.full.lower, -np.inf)
         self.problem.upper[:] = np.where(equal, self.full.upper, np.inf)
-        self.status[self.problem.lower.size :] = FREE
-        super().solve(cap, budget)
-        self._scale()
+        self._solve_and_hold(cap, budget)
+        self._scale(~equal)
+        self.status[equal.size :] = _sides(self.x, self.full.x_lower, self.full.x_upper)
         return self.outcome
+
+    def _solve_and_hold(self, cap: int, budget: float | None) -> None:
+        """Solve; while a joint passes a bound, hold the one that would meet it first and solve again."""
+        low, high = self.full.x_lower, self.full.x_upper
+        held = low == high
+        iterations = 0
+        for _ in range(low.size + 1):
+            self.problem.x_lower[:] = np.where(held, np.clip(self.x, low, high), -np.inf)
+            self.problem.x_upper[:] = np.where(held, self.problem.x_lower, np.inf)
+            super().solve(cap, budget)
+            iterations += self.iterations
+            beyond = ~held & ((self.x > high) | (self.x < low))
+            if self.outcome == NOT_FINITE or not beyond.any():
+                break
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = np.where(beyond, np.clip(self.x, low, high) / self.x, np.inf)
+            held[np.argmin(reached)] = True
+        self.iterations = iterations
 
     def _is_finite(self) -> bool:
         full = self.full
@@ -54,22 +73,21 @@ class NullSpace(Lexicographic):
             full.A.T, full.lower, full.upper, full.x_lower, full.x_upper, full.metric, full.target, self._room
         )
 
-    def _scale(self) -> None:
-        """Largest s in [0, 1] with all bounds kept by s x; then what is still outside a simple bound is clipped."""
-        full, m = self.full, self.full.lower.size
-        bounded = np.concatenate([full.lower != full.upper, np.ones(full.n, dtype=bool)])
-        y = np.concatenate([full.A @ self.x, self.x])
-        lower = np.concatenate([full.lower, full.x_lower])
-        upper = np.concatenate([full.upper, full.x_upper])
-        limit = np.where(y > upper, upper, np.where(y < lower, lower, y))
-        # A bound that even x = 0 breaks cannot be met by scaling.
-        blocked = bounded & (limit != y) & (lower <= 0.0) & (upper >= 0.0)
+    def _scale(self, bounded: np.ndarray) -> None:
+        """Largest s in [0, 1] with all inequality rows kept by s x; a row that even x = 0 breaks does not count."""
+        full, y = self.full, self.full.A @ self.x
+        limit = np.clip(y, full.lower, full.upper)
+        blocked = bounded & (limit != y) & (full.lower <= 0.0) & (full.upper >= 0.0)
         self.scaling = float(np.min(limit[blocked] / y[blocked])) if blocked.any() else 1.0
-        self.x *= self.scaling
-        np.clip(self.x, full.x_lower, full.x_upper, out=self.x)
-        side = np.where(y > upper, UPPER, np.where(y < lower, LOWER, FREE))
-        self.status[m:] = side[m:]
+        if self.scaling < 1.0:
+            self.x[:] = np.clip(self.scaling * self.x, full.x_lower, full.x_upper)
 
     def hard_residual(self) -> float:
         """Norm of the violation of level 0, inequalities included."""
         return float(np.linalg.norm(self.full.violation(self.x)[self.full.rows(0)]))
+
+
+def _sides(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Status of columns: at which bound they are."""
+    at = np.where(x >= upper, UPPER, np.where(x <= lower, LOWER, FREE))
+    return np.where(lower == upper, EQUAL, at)
