@@ -8,9 +8,9 @@ import numpy as np
 
 from sot.checks import positive
 from sot.description import Description
+from sot.description.postures import normalized
 from sot.errors import ModelError, RobotError, TaskError
 from sot.model import Model
-from sot.postures import normalized
 from sot.state import Command, State
 
 LARGEST_STEP = 1e6  # m or rad in one period: beyond that, angles have no digits left

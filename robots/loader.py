@@ -9,12 +9,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sot.assembly import assemble
 from sot.description import Description
+from sot.description.assembly import assemble
+from sot.description.recipe import Recipe
 from sot.errors import ConfigError, ModelError, missing, unknown
-from sot.node import Node, wrap
-from sot.recipe import Recipe
 from sot.typed_yaml import arguments, build, read
+from sot.typed_yaml.node import Node, wrap
 
 HERE = Path(__file__).parent
 FOLDERS_VARIABLE = "SOT_ROBOTS"
@@ -34,7 +34,7 @@ def load(robot: str | Path | None = None, *, folder: str | Path | None = None, *
     Args:
         robot: Name, or path of a `.yaml`, `.urdf` or `.xml` file.
         folder: A folder with your own description files, looked at first.
-        **options: Any key of a description file; see `sot.recipe.Recipe`.
+        **options: Any key of a description file; see `sot.description.recipe.Recipe`.
 
     Raises:
         ConfigError: An unknown name or option, or a mistake in a description file.

@@ -31,8 +31,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.lie import SE3 as SE3
     from sot.loop import Loop as Loop
     from sot.loop import run as run
+    from sot.loop.recount import Run as Run
     from sot.model import Model as Model
-    from sot.recount import Run as Run
     from sot.reference import circle as circle
     from sot.reference import follow as follow
     from sot.reference import function as function
@@ -62,7 +62,7 @@ _HOMES = {
     "lie": ("SE3",),
     "loop": ("Loop", "run"),
     "model": ("Model",),
-    "recount": ("Run",),
+    "loop.recount": ("Run",),
     "reference": (
         "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",
     ),

@@ -21,7 +21,7 @@ from sot.state import Command, State
 
 if TYPE_CHECKING:
     from sot.diagnosis import Explanation
-    from sot.infeasibility import Report
+    from sot.diagnosis.infeasibility import Report
 
 INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
 
@@ -165,7 +165,7 @@ class Controller:
 
     def report(self) -> Report:
         """What the last tick could not do: which tasks and limits clash, and by how much."""
-        from sot.infeasibility import report
+        from sot.diagnosis.infeasibility import report
 
         return report(self)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from sot.checks import positive
 from sot.errors import ModelError, TaskError
+from sot.features.selection import UNLIMITED, Joints, all_joints, indices, is_base, select
 from sot.model import Joint, Model
-from sot.selection import UNLIMITED, Joints, all_joints, indices, is_base, select
 from sot.viability import JointBox
 
 Limit = float | Sequence[float]

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here works all the same
+    from sot.entry import Entry
     from sot.tasks.com import CenterOfMass as CenterOfMass
     from sot.tasks.direction import Direction as Direction
     from sot.tasks.direction import Gaze as Gaze
@@ -35,8 +36,6 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.pose import Pose as Pose
     from sot.tasks.position import Position as Position
     from sot.tasks.posture import Posture as Posture
-
-    from sot.entry import Entry
 
 
 @lru_cache(maxsize=1)

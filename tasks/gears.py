@@ -8,11 +8,11 @@ from sot import features
 from sot.checks import vector
 from sot.errors import TaskError
 from sot.feature import Value
+from sot.features.selection import Joints
 from sot.gain import Gain
 from sot.gears import Follower, Following, Gears
 from sot.model import Model
 from sot.reference import Reference
-from sot.selection import Joints
 from sot.task import FeatureTask, Mask
 
 __all__ = ["Gears", "Locked", "Mimic"]

@@ -13,9 +13,9 @@ import numpy as np
 from sot import limits
 from sot.checks import positive
 from sot.entry import Box, Tick
+from sot.features.selection import Joints
 from sot.limits import Limit
 from sot.model import Model
-from sot.selection import Joints
 from sot.viability import Explanation, JointBox, bounds, explain_bounds
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sot import features
 from sot.feature import Value
 from sot.features.joints import HOME
+from sot.features.selection import Joints
 from sot.gain import Gain
 from sot.reference import Reference
-from sot.selection import Joints
 from sot.task import FeatureTask, Mask
 
 

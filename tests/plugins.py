@@ -95,7 +95,7 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
 
 
 def _bounded(model: Model) -> list[str]:
-    from sot.selection import bounded
+    from sot.features.selection import bounded
 
     return [joint.name for joint in bounded(model)]
 

@@ -18,7 +18,7 @@ from stack_files import EXAMPLES
 import sot
 from sot import bench
 from sot.cli import main
-from sot.commands import schema_text
+from sot.cli.commands import schema_text
 
 UR5 = """\
 robot: ur5

@@ -12,10 +12,10 @@ from stack_files import REFERENCES, yaml_arguments
 
 import sot
 from sot.config import RunConfig, load_run, parse_run
-from sot.config_dump import dump
+from sot.config.dump import dump
+from sot.config.events import Remove, SetReference, Swap
 from sot.entry import Tick
 from sot.errors import ConfigError
-from sot.events import Remove, SetReference, Swap
 from sot.gain import AdaptiveGain
 from sot.reference import KINDS, Move, Sine
 from sot.robots import Kinematic, load
@@ -294,7 +294,7 @@ from dataclasses import dataclass
 import numpy as np
 import sot
 from sot.reference import Reference
-from sot.trajectory import Rest
+from sot.reference.trajectory import Rest
 
 
 class Height(sot.Task):

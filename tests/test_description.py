@@ -12,9 +12,9 @@ import pinocchio as pin
 import pytest
 from robot_files import GOOD, JOINT, MJCF, write
 
+from sot.description.postures import angle
 from sot.errors import ConfigError, ModelError
 from sot.model import Model
-from sot.postures import angle
 from sot.robots import load, loader, names
 
 ROBOTS = names()

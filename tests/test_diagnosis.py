@@ -10,11 +10,12 @@ import pytest
 
 from sot.controller import Controller
 from sot.description import Description
+from sot.diagnosis.saved_tick import SavedTick, capture
+from sot.diagnosis.tick_file import load_tick, save_tick, write_tick
 from sot.entry import Box, Constraint, Entry, Rows, Tick
 from sot.errors import ConfigError, SolveError, TaskError
 from sot.model import Model
 from sot.robots import load
-from sot.saved_tick import SavedTick, capture
 from sot.solvers.status import FREE
 from sot.stack import Stack
 from sot.state import State
@@ -29,7 +30,6 @@ from sot.tasks import (
     Position,
     Posture,
 )
-from sot.tick_file import load_tick, save_tick, write_tick
 
 MEANINGS = ("nullspace", "hierarchical", "weighted")
 HAND = "panda_hand_tcp"

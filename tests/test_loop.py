@@ -12,9 +12,9 @@ import pytest
 import sot
 from sot.errors import ConfigError, SotError
 from sot.loop import Loop
+from sot.loop.warm_up import warm_up
 from sot.robots import Kinematic, load
 from sot.tasks import CenterOfMass, JointLimits, JointVelocityLimits, Pose, Position, Posture
-from sot.warm_up import warm_up
 
 MS = 1_000_000  # ns
 

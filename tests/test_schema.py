@@ -12,10 +12,10 @@ import plugins
 import pytest
 from stack_files import FILES, REFERENCES, yaml_arguments
 
-from sot.commands import schema_text
+from sot.cli.commands import schema_text
 from sot.config import parse_run
+from sot.config.schema import schema
 from sot.errors import ConfigError
-from sot.schema import schema
 from sot.typed_yaml import dump, read
 
 KEPT = Path(__file__).parent.parent / "docs" / "sot.schema.json"

@@ -9,8 +9,8 @@ from typing import Any, Literal, Optional
 import numpy as np
 import pytest
 
+from sot.description.recipe import Recipe
 from sot.errors import ConfigError, SotError, TaskError
-from sot.recipe import Recipe
 from sot.typed_yaml import Node, arguments, build, dump, parse, read, wrap
 
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import sot
-from sot import collada, scene
+from sot.viewer import collada, scene
 from sot.errors import ConfigError
-from sot.film import Film
 from sot.robots import Kinematic, load
 from sot.tasks import CenterOfMass, Orientation, Pose, Position, Posture
+from sot.viewer.film import Film
 
 pytest.importorskip("meshcat")
 umsgpack = pytest.importorskip("umsgpack")

@@ -7,8 +7,8 @@ import numpy as np
 from sot.checks import vector
 from sot.errors import TaskError, unknown
 from sot.feature import Feature
+from sot.features.selection import Joints, all_joints, bounded, driven, indices, select
 from sot.model import Joint, Model
-from sot.selection import Joints, all_joints, bounded, driven, indices, select
 
 HOME = "home"
 MIDDLE = "middle"

@@ -1,0 +1,190 @@
+"""What each `sot` command does. Every function returns an exit code."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sot.cli import show as tables
+from sot.config import RunConfig, load_run
+from sot.controller import Controller
+from sot.errors import ConfigError, unknown
+from sot.loop.recount import KEPT, Run
+from sot.solvers.choice import MEANINGS
+from sot.state import Command, State
+
+if TYPE_CHECKING:
+    from sot.viewer import Viewer
+
+
+def run_command(
+    file: str, solver: str | None, headless: bool, realtime: bool, duration: float | None, as_json: bool
+) -> int:
+    """Run a stack file."""
+    if solver is not None and solver not in MEANINGS:
+        raise ConfigError(f"--solver: {unknown('solver', solver, MEANINGS)}")
+    config = _load(file).changed(solver, duration)
+    if duration is not None and not (duration >= config.dt):
+        raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
+    first_clash = FirstClash()
+    with nullcontext() if headless else _viewer(config) as viewer:
+        outcome = config.run(viewer=viewer, realtime=realtime or None, observers=[first_clash])
+    problems = failures(outcome, config)
+    if problems and first_clash.text:
+        print(f"first infeasible tick, t = {first_clash.time:g} s:\n{first_clash.text}", file=sys.stderr)
+    return _finish(outcome, problems, as_json)
+
+
+def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
+    """Why a run has not done what it should; empty if it has.
+
+    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; end with finite
+    errors, and below those that the file expects. A task that does not reach its goal is no failure by itself:
+    giving way to what is more important is what a stack is for.
+    """
+    ticks = outcome.ticks if config is None else round(config.duration / config.dt)
+    found = [] if outcome.ticks >= ticks else [f"only {outcome.ticks} of {ticks} ticks were done"]
+    if outcome.infeasible_ticks:
+        found.append(f"{outcome.infeasible_ticks} ticks were infeasible")
+    for name in outcome.hard:
+        if not (outcome.max_violation[name] <= KEPT):
+            found.append(f"{name} was broken by {outcome.max_violation[name]:.2g}")
+    for name, error in outcome.final_error.items():
+        limit = math.inf if config is None else config.expect.get(name, math.inf)
+        if not (math.isfinite(error) and error <= limit):
+            wish = f", expected {limit:g}" if limit < math.inf else ""
+            found.append(f"{name} ended with an error of {error:.2g}{wish}")
+    gone = [] if config is None else [name for name in config.expect if name not in outcome.final_error]
+    return found + [
+        f"{name} was expected to have an error, but is not in the stack at the end" for name in gone
+    ]
+
+
+class FirstClash:
+    """Keeps the report of the first infeasible tick."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.text = ""
+
+    def __call__(self, state: State, command: Command, controller: Controller) -> None:
+        if controller.counters.infeasible and not self.text:
+            self.time, self.text = state.time, str(controller.report())
+
+
+def check_command(file: str, as_json: bool) -> int:
+    """Load a stack file, do one tick, and show the levels."""
+    config = _load(file)
+    controller, robot = config.controller(), config.simulated()
+    robot.write(controller.step(robot.read()))
+    levels = tables.levels(controller)
+    if as_json:
+        ok = not controller.counters.infeasible
+        _print_json(
+            {"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok}
+        )
+    else:
+        times = f"{config.duration:g} s at dt = {1e3 * config.dt:g} ms"
+        print(f"{file}: {config.robot.name}, {config.solver}, {times}\n")
+        print(tables.table(levels))
+        print(f"\n{len(config.events)} events. The first tick:\n\n{controller.explain()}")
+    if controller.counters.infeasible:
+        print(f"sot: the first tick is infeasible:\n{controller.report()}", file=sys.stderr)
+    return 1 if controller.counters.infeasible else 0
+
+
+def list_command(what: str | None, as_json: bool) -> int:
+    """List what there is."""
+    lists = {name: tables.LISTS[name]() for name in ([what] if what else tables.LISTS)}
+    if as_json:
+        _print_json({name: [line["name"] for line in lines] for name, lines in lists.items()})
+        return 0
+    for name, lines in lists.items():
+        print("" if what else f"\n{name}\n", tables.table(lines), sep="")
+    return 0
+
+
+def show_command(name: str, as_json: bool) -> int:
+    """Show a robot, a task or a reference."""
+    facts = tables.facts(name)
+    if as_json:
+        _print_json(facts)
+    else:
+        print(tables.page(facts))
+    return 0
+
+
+def demo_command(headless: bool, realtime: bool, duration: float | None, as_json: bool) -> int:
+    """Run the demo."""
+    from sot.demo import demo
+
+    outcome = demo(headless=headless, duration=duration, realtime=realtime or None)
+    return _finish(outcome, failures(outcome), as_json)
+
+
+def bench_command(cases: list[str], ticks: int | None, as_json: bool) -> int:
+    """Time the ticks of benchmark cases."""
+    from sot import bench
+
+    result = bench.run_cases(cases, ticks)
+    if as_json:
+        _print_json(result)
+    else:
+        print(bench.table(result))
+    return 0
+
+
+def schema_command() -> int:
+    """Print the schema of stack files."""
+    print(schema_text(), end="")
+    return 0
+
+
+def schema_text() -> str:
+    """The schema as it is kept in docs/sot.schema.json."""
+    from sot.config.schema import schema
+
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _load(file: str) -> RunConfig:
+    suffix = Path(file).suffix.lower()
+    if suffix == ".py":
+        raise ConfigError(f"{file} is a Python script, not a stack file; run it with: python {file}")
+    if suffix in (".urdf", ".xml"):
+        raise ConfigError(f"{file} is a robot, not a stack file; look at it with: sot show {file}")
+    return load_run(file)
+
+
+def _viewer(config: RunConfig) -> Viewer:
+    from sot.viewer import Viewer
+
+    return Viewer(config.robot, open_browser=True)
+
+
+def _finish(outcome: Run, problems: list[str], as_json: bool) -> int:
+    if as_json:
+        extra = {"final_q": outcome.state.q.tolist(), "ok": not problems, "failures": problems}
+        _print_json({**outcome.to_json(), **extra})
+    else:
+        print(outcome.summary())
+    for problem in problems:
+        print(f"sot: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(_finite(value), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

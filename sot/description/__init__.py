@@ -1,0 +1,140 @@
+"""A robot as it is known before it moves: model, home, feet, hands, limits, motors, geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pinocchio as pin
+
+from sot.description.quiet import quiet
+from sot.description.urdf import Mimic
+from sot.errors import ConfigError, ModelError, unknown
+
+__all__ = ["Description", "Foot", "Mimic"]
+
+GEOMETRY = {"visual": pin.GeometryType.VISUAL, "collision": pin.GeometryType.COLLISION}
+
+
+@dataclass(frozen=True, eq=False)
+class Foot:
+    """A frame that touches the ground.
+
+    Attributes:
+        frame: Frame of the foot.
+        points: Contact points in that frame, shape (k, 3), m. One point is a point foot.
+        radius: Radius of a ball foot, m, else 0. Its point is the lowest one at home.
+    """
+
+    frame: str
+    points: np.ndarray
+    radius: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A robot's model and everything about it that does not change.
+
+    Limits of position, velocity and effort are those of `pin_model`, infinite where there is none. Joints
+    that follow others (`mimics`) are ordinary joints of the model: a constraint has to hold them.
+
+    Attributes:
+        name: Name of the robot.
+        pin_model: Pinocchio model, base joint included.
+        home: Home configuration, shape (nq,).
+        root: How the base is attached: "fixed", "free_flyer" or "planar".
+        feet: Feet with their contact points.
+        hands: Tool frames.
+        mimics: Joints that follow others.
+        postures: Named configurations of the SRDF or MJCF file, as it gives them, each of shape (nq,).
+        acceleration_limit: rad/s² or m/s², shape (nv,), infinite where unknown.
+        rotor_inertia: Inertia of the rotors, kg·m², shape (nv,).
+        gear_ratio: Turns of the rotor per turn of the joint, shape (nv,).
+        joint_friction: Coulomb friction, N·m or N, shape (nv,).
+        joint_damping: Viscous friction, N·m·s/rad or N·s/m, shape (nv,).
+        urdf: URDF file, if the robot has one.
+        mjcf: MJCF file, if the robot has one.
+        srdf: SRDF file, if the robot has one.
+        package_dirs: Folders in which meshes are looked up.
+        collision_pairs: Which pairs `geometry("collision")` holds: "srdf", "adjacent" (all others) or "all".
+    """
+
+    name: str
+    pin_model: pin.Model
+    home: np.ndarray
+    root: Literal["fixed", "free_flyer", "planar"]
+    feet: tuple[Foot, ...] = ()
+    hands: tuple[str, ...] = ()
+    mimics: tuple[Mimic, ...] = ()
+    postures: dict[str, np.ndarray] = field(default_factory=dict)
+    acceleration_limit: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    rotor_inertia: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    gear_ratio: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    joint_friction: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    joint_damping: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    urdf: Path | None = None
+    mjcf: Path | None = None
+    srdf: Path | None = None
+    package_dirs: tuple[Path, ...] = ()
+    collision_pairs: Literal["srdf", "adjacent", "all"] = "adjacent"
+    _geometry: dict[str, pin.GeometryModel] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Vectors that were left out: no acceleration limit, direct drive, no friction."""
+        nv = self.pin_model.nv
+        fills = {"acceleration_limit": np.inf, "gear_ratio": 1.0}
+        for name in ("acceleration_limit", "rotor_inertia", "gear_ratio", "joint_friction", "joint_damping"):
+            if getattr(self, name).shape != (nv,):
+                object.__setattr__(self, name, np.full(nv, fills.get(name, 0.0)))
+
+    @property
+    def mass(self) -> float:
+        """Total mass of what moves, kg. A fixed base does not count."""
+        return float(pin.computeTotalMass(self.pin_model))
+
+    @property
+    def actuated(self) -> np.ndarray:
+        """True where a motor acts: not on a free base, not on joints that follow others. Shape (nv,)."""
+        model, free = self.pin_model, np.ones(self.pin_model.nv, dtype=bool)
+        if self.root == "free_flyer":
+            free[:6] = False
+        for mimic in self.mimics:
+            free[model.joints[model.getJointId(mimic.joint)].idx_v] = False
+        return free
+
+    def geometry(self, kind: Literal["visual", "collision"]) -> pin.GeometryModel:
+        """Shapes of the links, read from their meshes at the first call; `collision` holds its pairs too."""
+        if kind not in GEOMETRY:
+            raise ConfigError(unknown("geometry", kind, GEOMETRY))
+        if kind not in self._geometry:
+            shapes = self._load_geometry(GEOMETRY[kind])
+            if kind == "collision":
+                self._add_pairs(shapes)
+            self._geometry[kind] = shapes
+        return self._geometry[kind]
+
+    def _load_geometry(self, kind: pin.GeometryType) -> pin.GeometryModel:
+        with quiet(f"the geometry of robot '{self.name}' ({self.urdf or self.mjcf}) cannot be loaded"):
+            if self.mjcf is not None:
+                return pin.buildGeomFromMJCF(self.pin_model, str(self.mjcf), kind)
+            if self.urdf is not None:
+                folders = [str(folder) for folder in self.package_dirs]
+                return pin.buildGeomFromUrdf(self.pin_model, str(self.urdf), kind, package_dirs=folders)
+        raise ModelError(f"robot '{self.name}' has no file that could hold its geometry")
+
+    def _add_pairs(self, shapes: pin.GeometryModel) -> None:
+        shapes.addAllCollisionPairs()  # leaves out pairs on the same joint
+        if self.collision_pairs == "srdf":
+            with quiet(f"{self.srdf}: the collision pairs cannot be read"):
+                pin.removeCollisionPairs(self.pin_model, shapes, str(self.srdf))
+        elif self.collision_pairs == "adjacent":
+            for pair in list(shapes.collisionPairs):
+                if self._adjacent(shapes, pair):
+                    shapes.removeCollisionPair(pair)
+
+    def _adjacent(self, shapes: pin.GeometryModel, pair: pin.CollisionPair) -> bool:
+        first, second = (shapes.geometryObjects[i].parentJoint for i in (pair.first, pair.second))
+        parents = self.pin_model.parents
+        return parents[first] == second or parents[second] == first

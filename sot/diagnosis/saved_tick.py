@@ -1,0 +1,233 @@
+"""One tick with all its names: what reports are made from, and what can be solved again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sot.diagnosis.clash import BoundNames, Clash, Limits, velocity_units
+from sot.entry import Entry, Tick
+from sot.errors import SolveError
+from sot.problem import Problem
+from sot.solvers.choice import make_solver
+
+if TYPE_CHECKING:
+    from sot.controller import Controller
+    from sot.diagnosis import Explanation
+    from sot.diagnosis.infeasibility import Report
+    from sot.plan import Plan
+
+METRES = ("x", "y", "z", "distance", "depth")
+RADIANS = ("rx", "ry", "rz")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one task or constraint of the stack became.
+
+    Attributes:
+        name: Name of the entry.
+        level: Level on which it stands.
+        start: First of its rows.
+        stop: End of its rows; equal to `start` for bounds and for a posture in the metric.
+        scale: Root of the weight, by which its rows are multiplied.
+        columns: Entries of x that it wants, for a posture in the metric; else empty.
+        labels: Name of each row (or column).
+        units: Unit of each row, such as "m/s"; empty where not known.
+        bounds: True for limits that became bounds on x.
+    """
+
+    name: str
+    level: int
+    start: int
+    stop: int
+    scale: float
+    columns: tuple[int, ...]
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    bounds: bool
+
+    @property
+    def rows(self) -> slice:
+        """Its rows in the problem."""
+        return slice(self.start, self.stop)
+
+    @property
+    def size(self) -> int:
+        """Number of rows or columns."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class SavedTick:
+    """A problem, its solution, and the names of everything in it.
+
+    Attributes:
+        problem: The numbers.
+        strict: How many levels are strictly ordered.
+        meaning: `nullspace`, `hierarchical` or `weighted`.
+        backend: Which solver stood behind it.
+        parts: The entries of the stack, in its order.
+        joints: Name of each entry of x.
+        joint_units: Unit of each entry of x, rad/s or m/s.
+        bound_names: What set each bound on x.
+        limit_clashes: Limits that contradict each other or are broken already.
+        nonfinite: Entries that gave NaN or infinities and were left out.
+        x: The solution.
+        status: Working set: rows, then entries of x.
+        outcome: How the solve ended.
+        iterations: How long it took.
+        scaling: By how much `nullspace` scaled the command down.
+        time: Time of the state, s.
+        dt: How long the command acts, s.
+    """
+
+    problem: Problem
+    strict: int
+    meaning: str
+    backend: str
+    parts: tuple[Part, ...]
+    joints: tuple[str, ...]
+    joint_units: tuple[str, ...]
+    bound_names: BoundNames
+    limit_clashes: tuple[Clash, ...]
+    nonfinite: tuple[str, ...]
+    x: np.ndarray
+    status: np.ndarray
+    outcome: int
+    iterations: int
+    scaling: float
+    time: float
+    dt: float
+
+    def solve(
+        self, meaning: str | None = None, backend: str | None = None, *, compiled: bool = True, cap: int = 1000
+    ) -> np.ndarray:
+        """Solve again, from nothing, and return x.
+
+        Args:
+            meaning: Another meaning of the order than that of the tick.
+            backend: Another solver: `sot`, `daqp` or `quadprog`.
+            compiled: Use the compiled kernels.
+            cap: Largest number of iterations.
+        """
+        return self.solved(meaning, backend, compiled=compiled, cap=cap).x
+
+    def solved(
+        self, meaning: str | None = None, backend: str | None = None, *, compiled: bool = True, cap: int = 1000
+    ) -> SavedTick:
+        """The same tick with the answer of a new solve; arguments as in `solve`."""
+        meaning = self.meaning if meaning is None else meaning
+        if backend is None:
+            backend = self.backend if meaning == "weighted" else "sot"
+        problem, strict = self._meant(meaning)
+        solver = make_solver(meaning, problem, strict, backend, compiled)
+        solver.solve(cap)
+        return replace(
+            self, problem=problem, strict=strict, meaning=meaning, backend=backend, x=solver.x,
+            status=solver.status, outcome=solver.outcome, iterations=solver.iterations,
+            scaling=float(getattr(solver, "scaling", 1.0)),
+        )  # fmt: skip
+
+    def _meant(self, meaning: str) -> tuple[Problem, int]:
+        """The problem under a meaning: `weighted` has one strict level and each posture's weight in the metric."""
+        weighted = "weighted"
+        if (meaning == weighted) == (self.meaning == weighted):
+            return self.problem, self.strict
+        if meaning != weighted:
+            return self.problem, self.problem.n_levels
+        from sot.plan import REGULARISATION
+
+        postures = [part for part in self.parts if part.columns]
+        metric = np.zeros(self.problem.n) if postures else np.full(self.problem.n, REGULARISATION)
+        for part in postures:
+            metric[list(part.columns)] = part.scale
+        return replace(self.problem, metric=metric), 1
+
+    def explain(self) -> Explanation:
+        """Level by level, what was asked for and what came out."""
+        from sot.diagnosis import explain_tick
+
+        return explain_tick(self)
+
+    def report(self) -> Report:
+        """What could not be had, and why."""
+        from sot.diagnosis.infeasibility import report_tick
+
+        return report_tick(self)
+
+
+def capture(controller: Controller) -> SavedTick:
+    """The last tick of a controller. While a change of the stack is blended in, that of its newest version."""
+    if not controller.counters.ticks:
+        raise SolveError("there is no tick yet: call controller.step(state) first")
+    plan, solver = controller.plan, controller.solver
+    tick = Tick(*plan.written)
+    limits = Limits(plan.boxes, plan.model, tick)
+    return SavedTick(
+        problem=_copy(plan.problem),
+        strict=plan.strict,
+        meaning=controller.meaning,
+        backend=controller.backend,
+        parts=_parts(plan),
+        joints=tuple(limits.joints),
+        joint_units=tuple(f"{unit}/s" for unit in limits.units),
+        bound_names=limits.names(),
+        limit_clashes=(*limits.clashes(), *_crossed_rows(plan, tick)),
+        nonfinite=tuple(plan.nonfinite),
+        x=solver.x.copy(),
+        status=solver.status.copy(),
+        outcome=solver.outcome,
+        iterations=solver.iterations,
+        scaling=float(getattr(solver, "scaling", 1.0)),
+        time=tick.time,
+        dt=tick.dt,
+    )
+
+
+def _copy(problem: Problem) -> Problem:
+    arrays = {name: value.copy() for name, value in vars(problem).items()}
+    return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())})
+
+
+def _parts(plan: Plan) -> tuple[Part, ...]:
+    joint_units = dict(zip(plan.model.velocity_names(), velocity_units(plan.model), strict=True))
+    parts = []
+    for block in plan.blocks:
+        rows, columns = block.rows, () if block.columns is None else tuple(int(c) for c in block.columns)
+        count = len(columns) or rows.stop - rows.start
+        labels = tuple(block.entry.labels(count)) if count else ()
+        units = tuple(_unit(label, joint_units) for label in labels)
+        bounds = block.entry in plan.boxes
+        parts.append(
+            Part(block.entry.name, block.level, rows.start, rows.stop, block.scale, columns, labels, units, bounds)
+        )
+    return tuple(parts)
+
+
+def _unit(label: str, joint_units: dict[str, str]) -> str:
+    unit = "m" if label in METRES else "rad" if label in RADIANS else joint_units.get(label)
+    return "" if unit is None else f"{unit}/s"
+
+
+def _crossed_rows(plan: Plan, tick: Tick) -> list[Clash]:
+    """Rows whose own bounds contradict each other; the plan made them meet, so their owners are asked again."""
+    if not plan.crossed:
+        return []
+    owners = [block.entry for block in plan.blocks if block.rows.stop > block.rows.start]
+    return [clash for entry in owners for clash in _crossed(entry, plan, tick)]
+
+
+def _crossed(entry: Entry, plan: Plan, tick: Tick) -> list[Clash]:
+    rows = entry.rows(plan.model, tick)
+    gap = rows.lower - rows.upper
+    labels = entry.labels(gap.size)
+    return [
+        Clash(
+            entry.name, (labels[i],), float(gap[i]), "", (entry.name,),
+            f"{entry.name}: the bounds of row {labels[i]} contradict each other by {gap[i]:.3g}",
+        )
+        for i in np.flatnonzero(gap > 0.0)
+    ]  # fmt: skip
