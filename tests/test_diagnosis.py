@@ -220,6 +220,14 @@ def test_a_task_is_blocked_by_the_levels_above_it_that_want_something_else(panda
     assert [blocker.name for blocker in peers.entry("second").blockers] == ["first: row y"]
 
 
+def test_nullspace_blames_the_inequality_for_which_it_scales(panda: Description) -> None:
+    slow, hand = Keep(1, -0.05, 0.05, "slow"), Position(HAND, name="hand", reference=FAR)
+    explanation = one_tick(panda, [slow], [hand], [Posture()], solver="nullspace").explain()
+    assert 0.0 < explanation.scaling < 1.0
+    assert "slow" in [blocker.name for blocker in explanation.entry("hand").blockers]
+    assert f"scaled by {explanation.scaling:.3g}" in str(explanation)
+
+
 def test_only_the_rows_that_block_are_named(panda: Description) -> None:
     """A whole pose above a position leaves it nothing; only its three linear rows are in the way."""
     pose = Pose(HAND, name="pose")

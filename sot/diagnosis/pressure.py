@@ -107,10 +107,9 @@ class Pressures:
         return [Blocker(self.bound_name(int(columns[i])), float(strength[i])) for i in picked]
 
     def _with_scaling(self, found: list[Blocker], size: float) -> list[Blocker]:
-        """`nullspace` slows everybody down for the sake of the limits that the command touches."""
-        m = self.rho.size
-        touched = np.flatnonzero(np.abs(self.status[m:]) == 1)
-        limits = self._bound_blockers(touched, np.full(touched.size, (1.0 - self.tick.scaling) * size))
+        """`nullspace` slows everybody down for the sake of the inequalities that the command touches."""
+        touched = np.flatnonzero(np.abs(self.status[: self.rho.size]) == 1)
+        limits = self._row_blockers(touched, np.full(touched.size, (1.0 - self.tick.scaling) * size))
         names = {limit.name for limit in limits}
         return [blocker for blocker in found if blocker.name not in names] + limits
 
