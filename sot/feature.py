@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,10 @@ class Feature(ABC):
     def integrate(self, value: Value, step: np.ndarray) -> Value:
         """value ⊕ step."""
         return np.asarray(value) + step
+
+    def along(self, origin: Value, basis: np.ndarray) -> Callable[[np.ndarray], Value]:
+        """step → origin ⊕ step, for many steps out of the span of the basis (rows, in the tangent space)."""
+        return partial(self.integrate, origin)
 
     def as_value(self, target: object, where: str) -> Value:
         """A user's target as a value of this feature. Raises a TaskError if it cannot be one."""

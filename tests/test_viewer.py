@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import sot
-from sot.viewer import collada, scene
 from sot.errors import ConfigError
 from sot.robots import Kinematic, load
 from sot.tasks import CenterOfMass, Orientation, Pose, Position, Posture
+from sot.viewer import collada, scene
 from sot.viewer.film import Film
 
 pytest.importorskip("meshcat")

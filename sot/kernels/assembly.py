@@ -20,7 +20,8 @@ FRAME, COM, GEAR = 0, 1, 2  # OP
 POSE, POSITION, ORIENTATION = 0, 1, 2  # SHAPE
 LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
 
-# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6), adaptive gain (near, far, slope), root of weight.
+# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6), adaptive gain (near, far,
+# slope), root of the weight.
 PLACEMENT, DECAY, ADAPTIVE, SCALE = 0, 12, 18, 21
 PARAMETERS = 22
 # Target of a line: value (12: the upper rows of a homogeneous matrix), velocity (6), acceleration (6).

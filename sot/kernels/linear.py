@@ -36,8 +36,8 @@ def reflector(v, size):
 def combine(W, v, first, size, start, count, out, used):
     """out[:count] += Σ_j v[j] W[first + j, start:start + count], four rows at a time.
 
-    A limb's Jacobian is zero for the other limbs, and so is much of v: only what is not zero is touched. Its places
-    are left in `used`; returns how many they are.
+    A limb's Jacobian is zero for the other limbs, and so is much of v: only what is not zero is touched. The places
+    of that are left in `used`; returns how many.
     """
     total = 0
     for j in range(size):

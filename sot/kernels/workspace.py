@@ -24,7 +24,8 @@ Data = namedtuple(
     ],
 )
 
-# Coordinates: x = x₀ + S δ and δ = Q y. Rows are those of the working set, in the order of `active`, then passengers.
+# Coordinates: x = x₀ + S δ and δ = Q y. Rows are those of the working set, in the order of `active`, then
+# passengers.
 Work = namedtuple(
     "Work",
     [

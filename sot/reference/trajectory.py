@@ -85,7 +85,7 @@ class Path(Trajectory):
         self.begin, self.end = begin, end
         self._first = resting(feature, origin)
         self._last = self._first if last is None else resting(feature, last)
-        self._origin, self._integrate = origin, feature.integrate
+        self._place = feature.along(origin, basis)
         self._basis, self._profile = basis, profile
         self._weights = np.zeros((3, basis.shape[0]))  # c, ċ and c̈, refilled at every call
 
@@ -96,7 +96,7 @@ class Path(Trajectory):
             return self._last
         self._profile(time - self.begin, self._weights)
         step, velocity, acceleration = self._weights.dot(self._basis)  # (3, dim), a new array
-        return Target(self._integrate(self._origin, step), velocity, acceleration)
+        return Target(self._place(step), velocity, acceleration)
 
 
 class Chain(Trajectory):

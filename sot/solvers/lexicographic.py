@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from sot.kernels.lexicographic import solve as compiled_solve
-from sot.kernels.lexicographic import workspace_sizes
+from sot.kernels.workspace import workspace_sizes
 from sot.problem import Problem
 from sot.solvers import definition
 from sot.solvers.status import CAPPED, FREE, OPTIMAL
