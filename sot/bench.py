@@ -27,11 +27,11 @@ from sot.task import Task
 WARM_UP, TICKS = 300, 2000
 DT = 0.005
 NOW = np.inf  # gain: the whole error within one tick, as the tools compared with do
-SWAY = {"amplitude": [0.0, 0.03, 0.0], "frequency": 0.5}
+SWAY = sine(amplitude=[0.0, 0.03, 0.0], frequency=0.5)
 STAGES = ("model", "rows", "solve", "command")
 
 # A 10 cm circle in the y-z plane at 1 rad/s. The start is its lowest point, so the target moves along +y first.
-CIRCLE = {"radius": 0.1, "speed": 1.0, "axes": [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]}
+CIRCLE = circle(radius=0.1, speed=1.0, axes=[[0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Case:
 def _panda() -> Stack:
     from sot.tasks import JointLimits, Pose, Posture
 
-    hand = Pose("panda_hand", gain=NOW, reference=circle(**CIRCLE), name="hand")
+    hand = Pose("panda_hand", gain=NOW, reference=CIRCLE, name="hand")
     return Stack([JointLimits(damper=NOW)], [hand, Posture(gain=NOW, weight=1e-3)])
 
 
@@ -62,7 +62,7 @@ def _talos_parts(**hands: Any) -> tuple[list[Any], ...]:
     from sot.tasks import CenterOfMass, JointLimits, Pose, Posture
 
     soles = [Pose(f"{side}_sole_link", gain=NOW, weight=100.0) for side in ("left", "right")]
-    com = [CenterOfMass(gain=NOW, weight=10.0, reference=sine(**SWAY), name="com")]
+    com = [CenterOfMass(gain=NOW, weight=10.0, reference=SWAY, name="com")]
     grippers = [Pose(f"gripper_{side}_base_link", gain=NOW, **hands) for side in ("left", "right")]
     return [JointLimits(damper=NOW)], soles, com, grippers, [Posture(gain=NOW, weight=1e-3)]
 
@@ -196,12 +196,14 @@ def _staged_step(controller: Controller, state: State) -> tuple[Command, list[fl
     marks.append(perf_counter_ns())
     command = controller.finish_tick(phase.solver.x.copy())
     marks.append(perf_counter_ns())
-    return command, np.diff(marks).tolist()
+    return command, np.diff(marks).astype(float).tolist()
 
 
 def _final_error(controller: Controller, name: str, state: State) -> float:
     """Distance from the target of the final time to the final state, m."""
     task = controller.stack[name]
+    if not isinstance(task, Task):
+        raise ConfigError(f"benchmark: '{name}' is no task, so it has no error")
     controller.model.update(state.q, state.v)
     task.begin(controller.model, controller.begin_tick(state))
     return float(np.linalg.norm(task.error(controller.model)[:3]))
@@ -216,7 +218,8 @@ def table(result: dict[str, Any]) -> str:
         figures = [f"{case[key]:.1f}" for key in ("p50_us", "p99_us", "max_us")]
         lines.append([name, *figures, *stages, f"{case['active']:.1f}", f"{1e3 * case['error']:.3f}"])
     widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    first, *rest = widths
     return "\n".join(
-        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+        "  ".join([line[0].ljust(first), *(cell.rjust(w) for cell, w in zip(line[1:], rest, strict=True))])
         for line in lines
     )

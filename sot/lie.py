@@ -73,7 +73,7 @@ def as_rotation(value: object, where: str = "orientation") -> np.ndarray:
     if array.shape == (3,):
         roll, pitch, yaw = array
         return exp3(np.array([0, 0, yaw])) @ exp3(np.array([0, pitch, 0])) @ exp3(np.array([roll, 0, 0]))
-    raise TaskError(f"{where}: expected a 3×3 matrix, a quaternion (x y z w) or roll-pitch-yaw, got shape {array.shape}")
+    raise TaskError(f"{where}: expected a 3×3 matrix, quaternion (x y z w) or roll-pitch-yaw, got shape {array.shape}")
 
 
 def _from_quaternion(q: np.ndarray, where: str) -> np.ndarray:

@@ -204,7 +204,7 @@ class Plan:
 def _picked_columns(entry: Entry) -> np.ndarray | None:
     """Columns of a task whose Jacobian only picks joints."""
     if isinstance(entry, FeatureTask) and isinstance(entry.feature, JointPosture):
-        return entry.feature.columns[entry.picked]
+        return entry.feature.columns[entry.kept]
     return None
 
 

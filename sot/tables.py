@@ -17,8 +17,10 @@ from sot.gears import Following
 from sot.kernels import assembly as op
 from sot.model import Model
 from sot.task import FeatureTask, Task
+from sot.viability import JointBox
 
-SHAPES = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
+Framed = FramePose | FramePosition | FrameOrientation
+SHAPES: dict[type, int] = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
 AXES = {"local": op.LOCAL, "world": op.WORLD, "aligned": op.ALIGNED}
 SCRATCH = 18  # numbers at the end of the parameters that the kernel uses for itself
 
@@ -39,11 +41,11 @@ class Lines:
     def takes(entry: Entry) -> bool:
         """True if the kernel knows the task, and the task has no law of its own."""
         if isinstance(entry, Following):
-            return _is_plain(entry, Following)
-        if not isinstance(entry, FeatureTask) or not _is_plain(entry, FeatureTask):
+            return _is_plain(type(entry), Following)
+        if not isinstance(entry, FeatureTask) or not _is_plain(type(entry), FeatureTask):
             return False
         feature = entry.feature
-        return type(feature) is CenterOfMass or (type(feature) in SHAPES and feature.reference_id < 0)
+        return type(feature) is CenterOfMass or (isinstance(feature, Framed) and feature.reference_id < 0)
 
     def add(self, entry: Entry, rows: slice, scale: float, AT: np.ndarray) -> None:
         """Give an entry its line. Rows that never change are written into Aᵀ right away."""
@@ -54,15 +56,15 @@ class Lines:
 
     def _add_feature(self, task: FeatureTask, rows: slice, scale: float) -> None:
         line, parameters = self._new_line(task, scale)
-        line[op.ROW + task.picked] = np.arange(rows.start, rows.stop)
+        line[op.ROW + task.kept] = np.arange(rows.start, rows.stop)
         line[op.TARGET] = len(self.tasks) * op.TARGETS
         self.tasks.append(task)
         if isinstance(task.feature, CenterOfMass):
             line[op.OP] = op.COM
-        else:
+        elif isinstance(task.feature, Framed):
             self._attach(task.feature, line, parameters)
 
-    def _attach(self, feature: FramePose, line: np.ndarray, parameters: np.ndarray) -> None:
+    def _attach(self, feature: Framed, line: np.ndarray, parameters: np.ndarray) -> None:
         joint, T_joint_frame, columns = self.model.attachment(feature.frame_id)
         line[op.OP], line[op.SHAPE], line[op.AXES] = op.FRAME, SHAPES[type(feature)], AXES[feature.expressed]
         line[op.JOINT] = joint
@@ -131,17 +133,19 @@ class Postures:
     @staticmethod
     def takes(entry: Entry) -> bool:
         """True for plain joints, a constant gain and no law of its own."""
-        if not isinstance(entry, FeatureTask) or not _is_plain(entry, FeatureTask):
+        if not isinstance(entry, FeatureTask) or not _is_plain(type(entry), FeatureTask):
             return False
         feature = entry.feature
         if not isinstance(feature, JointPosture) or isinstance(entry.gain, AdaptiveGain):
             return False
         return feature.q_index.size == feature.columns.size
 
-    def add(self, task: FeatureTask, columns: np.ndarray) -> None:
+    def add(self, task: Entry, columns: np.ndarray) -> None:
         """Give a posture its lines."""
+        if not (isinstance(task, FeatureTask) and isinstance(task.feature, JointPosture)):
+            raise TypeError(f"{task!r} is no posture; ask `takes` first")
         start = sum(pick.shape[0] for pick in self._picks)
-        self._picks.append(np.column_stack([columns, task.feature.q_index[task.picked]]))
+        self._picks.append(np.column_stack([columns, task.feature.q_index[task.kept]]))
         self.tasks.append((task, slice(start, start + columns.size)))
 
     def finish(self) -> None:
@@ -152,15 +156,15 @@ class Postures:
     def set_dt(self, dt: float) -> None:
         """Gains become decay factors."""
         for task, rows in self.tasks:
-            self.goals[rows, 1] = decay(task.gain, np.ones(task.feature.dim), dt)[task.picked]
+            self.goals[rows, 1] = decay(task.gain, np.ones(task.feature.dim), dt)[task.kept]
 
     def refresh(self, tick: Tick) -> None:
         """Copy targets that moved."""
         for task, rows in self.tasks:
             if self._fresh or task.moving:
                 task.begin(self.model, tick)
-                self.goals[rows, 0] = task.target.value[task.picked]
-                self.goals[rows, 2] = task.feedforward(tick)[task.picked]
+                self.goals[rows, 0] = task.current().value[task.kept]
+                self.goals[rows, 2] = task.feedforward(tick)[task.kept]
         self._fresh = False
 
 
@@ -169,7 +173,7 @@ class Boxes:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._boxes: list[Box] = []
+        self._boxes: list[JointBox] = []
 
     @staticmethod
     def takes(entry: Entry) -> bool:
@@ -178,11 +182,11 @@ class Boxes:
 
     def add(self, box: Box) -> None:
         """Give a box its table."""
-        self._boxes.append(box)
+        self._boxes.append(box.joint_box(self.model))  # type: ignore[attr-defined]  # `takes` looked for it
 
     def finish(self) -> None:
         """Pack the limits into arrays."""
-        n, boxes = self.model.nv, [box.joint_box(self.model) for box in self._boxes]
+        n, boxes = self.model.nv, self._boxes
         self.index = np.array([box.q_index for box in boxes], dtype=np.int64).reshape(-1, n)
         limits = [[box.q_lower, box.q_upper, box.v_max, box.a_max, box.rate] for box in boxes]
         self.limits = np.array(limits, dtype=float).reshape(-1, 5, n)
@@ -193,15 +197,14 @@ class Boxes:
         self.limits[:, -1] = -np.expm1(-self._rates * dt) / dt
 
 
-def _is_plain(entry: Task, base: type[Task]) -> bool:
+def _is_plain(kind: type, base: type) -> bool:
     """A subclass with a law of its own must be asked, not compiled."""
-    laws = ("rows", "error", "jacobian", "feedforward")
-    return all(getattr(type(entry), law) is getattr(base, law) for law in laws)
+    return all(getattr(kind, law) is getattr(base, law) for law in ("rows", "error", "jacobian", "feedforward"))
 
 
 def _put_target(task: FeatureTask, target: np.ndarray) -> None:
     """Copy a task's target into its line of the table."""
-    goal, feature = task.target, task.feature
+    goal, feature = task.current(), task.feature
     matrix = target[:12].reshape(3, 4)
     if type(feature) is FramePose:
         matrix[:] = goal.value.homogeneous[:3]

@@ -90,6 +90,13 @@ class Task(Entry):
         """A short name for each row before masking."""
         return [str(i) for i in range(dim)]
 
+    @property
+    def kept(self) -> np.ndarray:
+        """Indices of the rows that the mask keeps. Known after `setup`."""
+        if self.picked is None:
+            raise TaskError(f"{self.name}: has not been set up by a controller yet")
+        return self.picked
+
     def labels(self, count: int) -> list[str]:
         """Names of the rows that the mask keeps."""
         if self.picked is None:
@@ -159,7 +166,7 @@ class FeatureTask(Task):
         return self._trajectory is None or self._trajectory.moving
 
     def error(self, model: Model) -> np.ndarray:
-        return self.feature.difference(self.feature.value(model), self._current().value)
+        return self.feature.difference(self.feature.value(model), self.current().value)
 
     def jacobian(self, model: Model) -> np.ndarray:
         return self.feature.jacobian(model)
@@ -169,10 +176,11 @@ class FeatureTask(Task):
 
     def feedforward(self, tick: Tick) -> np.ndarray:
         # The mean speed over the coming tick, to second order in dt: ṡ*(t + dt/2).
-        target = self._current()
+        target = self.current()
         return target.velocity + 0.5 * tick.dt * target.acceleration
 
-    def _current(self) -> Target:
+    def current(self) -> Target:
+        """The target of this tick."""
         if self.target is None:
             raise TaskError(f"{self.name}: has no target yet; it gets one at the first tick of a controller")
         return self.target

@@ -92,7 +92,7 @@ def _next_level(x: np.ndarray, Z: np.ndarray, A: np.ndarray, b: np.ndarray) -> t
     if not np.isfinite(reduced).all():
         return np.full_like(x, np.nan), Z
     U, sigma, Vt = np.linalg.svd(reduced)
-    scale = max(np.linalg.norm(A), 1e-300)
+    scale = float(np.linalg.norm(A))
     rank = int(np.sum(sigma > RANK_TOLERANCE * scale))
     z = Vt[:rank].T @ ((U[:, :rank].T @ (b - A @ x)) / sigma[:rank])
     return x + Z @ z, Z @ Vt[rank:].T
