@@ -35,5 +35,5 @@ if __name__ == "__main__":
     xarm = load("xarm7")
     stack = sot.Stack([JointLimits()], [Reach("link_eef", distance=0.6, gain=3.0)], [Posture(gain=1.0)])
     controller = sot.Controller(xarm, stack, dt=DT)
-    run = sot.run(Kinematic(xarm, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv or None)
+    run = sot.run(Kinematic(xarm, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv)
     print(run.summary())

@@ -17,5 +17,5 @@ stack = sot.Stack(
     [Posture()],
 )
 controller = sot.Controller(panda, stack, dt=DT)
-run = sot.run(Kinematic(panda, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv or None)
+run = sot.run(Kinematic(panda, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv)
 print(run.summary())

@@ -20,5 +20,5 @@ stack = sot.Stack(
     [Posture(gain=1.0)],
 )
 controller = sot.Controller(solo, stack, dt=DT)
-run = sot.run(Kinematic(solo, dt=DT), controller, duration=6.0, viewer="--viewer" in sys.argv or None)
+run = sot.run(Kinematic(solo, dt=DT), controller, duration=6.0, viewer="--viewer" in sys.argv)
 print(run.summary())

@@ -21,5 +21,5 @@ stack = sot.Stack(
     [Posture(gain=1.0)],
 )
 controller = sot.Controller(talos, stack, dt=DT)
-run = sot.run(Kinematic(talos, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv or None)
+run = sot.run(Kinematic(talos, dt=DT), controller, duration=3.0, viewer="--viewer" in sys.argv)
 print(run.summary())

@@ -18,5 +18,5 @@ stack = sot.Stack(
     [Posture(gain=1.0)],
 )
 controller = sot.Controller(tiago, stack, dt=DT)
-run = sot.run(Kinematic(tiago, dt=DT), controller, duration=4.0, viewer="--viewer" in sys.argv or None)
+run = sot.run(Kinematic(tiago, dt=DT), controller, duration=4.0, viewer="--viewer" in sys.argv)
 print(run.summary())

@@ -19,5 +19,5 @@ stack = sot.Stack(
     [Posture(gain=1.0)],
 )
 controller = sot.Controller(ur5, stack, dt=DT)
-run = sot.run(Kinematic(ur5, dt=DT), controller, duration=8.0, viewer="--viewer" in sys.argv or None)
+run = sot.run(Kinematic(ur5, dt=DT), controller, duration=8.0, viewer="--viewer" in sys.argv)
 print(run.summary())

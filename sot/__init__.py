@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below finds the same names
     from sot import errors as errors
+    from sot.config import load_run as load_run
     from sot.controller import Controller as Controller
     from sot.description import Description as Description
     from sot.entry import Box as Box
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 
 # Module → names that users take from it.
 _HOMES = {
+    "config": ("load_run",),
     "controller": ("Controller",),
     "description": ("Description",),
     "entry": ("Box", "Constraint", "Rows", "Tick"),

@@ -13,6 +13,7 @@ from sot.description.srdf import Srdf
 from sot.errors import ModelError, unknown
 
 HUGE = 1e300  # what files and libraries write for "no limit"
+ROOT_JOINT = "root_joint"  # name of the joint between the world and a moving base
 
 
 def clean_limits(model: pin.Model) -> None:
@@ -44,6 +45,8 @@ def apply_limits(model: pin.Model, recipe: Recipe, where: str) -> np.ndarray:
     }
     lower, upper = np.array(model.lowerPositionLimit), np.array(model.upperPositionLimit)
     for pattern, given in recipe.limits.items():
+        if pattern == ROOT_JOINT and ROOT_JOINT not in model.names:
+            continue  # a description for a moving base may be loaded with a fixed one
         place = f"{where}: limits.{pattern}"
         for joint in matching(model, pattern, place):
             for name, array in limits.items():

@@ -7,7 +7,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def run(
     controller: Controller,
     duration: float,
     *,
-    viewer: Viewer | Literal[True] | None = None,
+    viewer: Viewer | bool | None = None,
     realtime: bool | None = None,
     observers: Sequence[Observer] = (),
     progress: bool = False,
@@ -104,7 +104,7 @@ def run(
         robot: What is read and commanded.
         controller: What turns states into commands; its `dt` is the period.
         duration: Time by the robot's clock, s.
-        viewer: True opens one, or a `Viewer` that is open already.
+        viewer: True opens one; or a `Viewer` that is open already.
         realtime: Keep pace with the clock; by default only if there is a viewer. A robot that advances by
             itself needs it.
         observers: Functions of (state, command, controller), called after each command was sent.
@@ -112,15 +112,12 @@ def run(
     """
     ticks = _ticks(robot, controller, duration)
     watchers = list(observers)
-    if viewer is True:
-        from sot.viewer import Viewer
-
-        viewer = Viewer(controller.robot)
-    if viewer is not None:
-        watchers.append(viewer.observe)
+    shown = _open(viewer, controller)
+    if shown is not None:
+        watchers.append(shown.observe)
     if progress:
         watchers.append(_Progress(duration))
-    loop = Loop(controller.dt, realtime=viewer is not None if realtime is None else realtime)
+    loop = Loop(controller.dt, realtime=shown is not None if realtime is None else realtime)
     try:
         with _without_long_collections():
             recount = _run(robot, controller, ticks, loop, watchers)
@@ -128,9 +125,17 @@ def run(
         robot.close()
         raise
     result = recount.result(robot.read(), loop.late)
-    if viewer is not None:
-        viewer.finish(controller)
+    if shown is not None:
+        shown.finish(controller)
     return result
+
+
+def _open(viewer: Viewer | bool | None, controller: Controller) -> Viewer | None:
+    if viewer is True:
+        from sot.viewer import Viewer
+
+        return Viewer(controller.robot)
+    return viewer or None
 
 
 def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers: Sequence[Observer]) -> Recount:
