@@ -11,6 +11,7 @@ from sot.checks import positive
 from sot.description import Description
 from sot.entry import Entry, Tick
 from sot.errors import ConfigError, RobotError, unknown
+from sot.formulation import Velocity
 from sot.gears import Following, Gears
 from sot.model import Model
 from sot.plan import Levels, Plan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
 
+OUTPUTS = {"velocity": Velocity}  # what a command is → what the unknown is
 INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
 
 
@@ -79,6 +81,7 @@ class Controller:
         *,
         solver: Literal["nullspace", "hierarchical", "weighted"] = "hierarchical",
         dt: float = 1e-3,
+        output: Literal["velocity"] = "velocity",
         backend: str = "sot",
         compiled: bool = True,
         max_iterations: int = 100,
@@ -90,6 +93,7 @@ class Controller:
             stack: Tasks and constraints in order.
             solver: Meaning of the order: `nullspace`, `hierarchical` or `weighted`.
             dt: Nominal period, s.
+            output: What the commands are: `velocity`.
             backend: Quadratic program behind `weighted`: `sot` (built in), `daqp` or `quadprog`.
             compiled: Use the compiled kernels; False takes the plain numpy definitions.
             max_iterations: Cap of the active-set loop.
@@ -97,11 +101,14 @@ class Controller:
         """
         if solver not in MEANINGS:
             raise ConfigError(unknown("solver", solver, MEANINGS))
+        if output not in OUTPUTS:
+            raise ConfigError(unknown("output", output, OUTPUTS))
         self.robot, self.stack = robot, stack
         self.meaning, self.backend, self.compiled = solver, backend, compiled
         self.dt = positive(dt, "dt")
         self.max_iterations, self.budget = max_iterations, budget
         self.model = Model(robot)
+        self.formulation = OUTPUTS[output](self.model)
         self.counters = Counters()
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
@@ -155,7 +162,7 @@ class Controller:
         if self._infeasible:
             self.counters.infeasible += 1
             self._infeasible = False
-        return Command(tick.time, x)
+        return self.formulation.command(x, tick)
 
     def explain(self) -> Explanation:
         """The last tick, level by level: rank, residual, active limits, and who blocks whom."""
@@ -207,7 +214,9 @@ class Controller:
     # -- run-time changes of the stack ---------------------------------------------------------------
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
-        plan = Plan(self._with_gears(levels), self.model, weighted=self.meaning == "weighted", compiled=self.compiled)
+        plan = Plan(
+            self._with_gears(levels), self.formulation, weighted=self.meaning == "weighted", compiled=self.compiled
+        )
         solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
         return Phase(plan, solver, start, ramp)
 

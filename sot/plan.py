@@ -14,8 +14,7 @@ import numpy as np
 from sot.entry import Box, Entry, Rows, Tick
 from sot.errors import TaskError
 from sot.features.joints import JointPosture
-from sot.kernels.assembly import fill
-from sot.model import Model
+from sot.formulation import Velocity
 from sot.nonfinite import drop_nonfinite
 from sot.problem import Problem
 from sot.tables import Boxes, Lines, Postures
@@ -59,13 +58,14 @@ class Plan:
         written: Time, dt and previous velocity of the tick for which the numbers were made.
     """
 
-    def __init__(self, levels: Levels, model: Model, *, weighted: bool, compiled: bool = True) -> None:
-        self.levels, self.model, self.compiled = levels, model, compiled
+    def __init__(self, levels: Levels, formulation: Velocity, *, weighted: bool, compiled: bool = True) -> None:
+        self.levels, self.formulation, self.compiled = levels, formulation, compiled
+        self.model = formulation.model
         self.blocks: list[Block] = []
         self.boxes: list[Box] = []
         self.crossed = 0
         self.nonfinite: list[str] = []
-        self.written: tuple[float, float, np.ndarray] = (np.nan, np.nan, np.zeros(model.nv))
+        self.written: tuple[float, float, np.ndarray] = (np.nan, np.nan, np.zeros(self.model.nv))
         self._dt = np.nan
         self._lay_out(weighted)
         self._share_out()
@@ -76,7 +76,7 @@ class Plan:
         """Rows for every entry, and what needs none."""
         folded_from = 1 if weighted else max(len(self.levels) - 1, 1)
         offsets, row = [0], 0
-        metric = np.zeros(self.model.nv)
+        metric = np.zeros(self.formulation.size)
         for k, level in enumerate(self.levels):
             for entry in level:
                 entry.setup(self.model)
@@ -108,10 +108,10 @@ class Plan:
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
         tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
-        return _checked(entry.rows(self.model, tick), entry, self.model.nv).lower.size
+        return self.formulation.rows(entry, tick).lower.size
 
     def _problem(self, offsets: list[int], metric: np.ndarray) -> Problem:
-        n, m = self.model.nv, offsets[-1]
+        n, m = self.formulation.size, offsets[-1]
         self.AT = np.zeros((n, m))
         return Problem(
             A=self.AT.T,
@@ -155,24 +155,15 @@ class Plan:
             self._set_dt(tick.dt)
         self.lines.refresh(tick)
         self.postures.refresh(tick)
-        if self.lines.needs_com:
-            self.model.update_com()
-        self._fill(tick)
+        self.crossed = self.formulation.fill(
+            self.problem, self.AT, self.lines, self.postures, self.joint_boxes, tick
+        )
         for block in self._python:
             block.entry.begin(self.model, tick)
-            self._write(block, _checked(block.entry.rows(self.model, tick), block.entry, self.model.nv))
+            self._write(block, self.formulation.rows(block.entry, tick))
         for box in self._python_boxes:
             box.begin(self.model, tick)
-            self.crossed += _intersect(self.problem, *box.box(self.model, tick))
-
-    def _fill(self, tick: Tick) -> None:
-        model, problem, lines = self.model, self.problem, self.lines
-        self.crossed = fill(
-            lines.table, lines.parameters, lines.targets, lines.support, tick.dt, model.world_jacobian,
-            model.joint_placements, model.com_view, model.com_jacobian_view, self.AT, problem.lower, problem.upper,
-            self.postures.picks, self.postures.goals, self.joint_boxes.index, self.joint_boxes.limits, model.q,
-            tick.previous, problem.target, problem.x_lower, problem.x_upper,
-        )  # fmt: skip
+            self.crossed += _intersect(self.problem, *self.formulation.box(box, tick))
 
     def _write(self, block: Block, rows: Rows) -> None:
         """Rows that Python made."""
@@ -224,14 +215,3 @@ def _meet(lower: np.ndarray, upper: np.ndarray) -> int:
         return 0
     lower[crossed] = upper[crossed] = 0.5 * (lower[crossed] + upper[crossed])
     return int(np.count_nonzero(crossed))
-
-
-def _checked(rows: Rows, entry: Entry, nv: int) -> Rows:
-    """Rows of the right shape, or an error that names the entry."""
-    A, lower, upper = rows.A, rows.lower, rows.upper
-    if A.ndim != 2 or A.shape[1] != nv or lower.shape != A.shape[:1] or upper.shape != A.shape[:1]:
-        raise TaskError(
-            f"{entry.name}: rows must have A of shape (k, {nv}) and bounds of shape (k,); "
-            f"got A {A.shape}, lower {lower.shape}, upper {upper.shape}"
-        )
-    return rows
