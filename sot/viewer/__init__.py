@@ -15,7 +15,7 @@ from sot.checks import positive
 from sot.controller import Controller
 from sot.description import Description
 from sot.entry import Entry
-from sot.errors import ConfigError
+from sot.errors import ConfigError, RobotError
 from sot.model import Model
 from sot.state import Command, State
 from sot.viewer import film, scene
@@ -97,9 +97,15 @@ class Viewer:
             self._film.add(picture)
 
     def finish(self, controller: Controller) -> None:
-        """Show the state that the controller's model is at, and wait until the server has it."""
+        """Show the state that the controller's model is at, and wait until the server has it.
+
+        A run that was done is not lost because a browser hangs: that is only said.
+        """
         self._page.move(self._picture(controller.model, _entries(controller)))
-        self._page.flush()
+        try:
+            self._page.flush()
+        except RobotError as error:
+            print(f"viewer: {error}", file=sys.stderr)
 
     def save(self, path: str | Path) -> Path:
         """Write what is shown, or the film of what was recorded, to one HTML file that needs no network."""
