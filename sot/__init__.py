@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.loop import run as run
     from sot.loop.recount import Run as Run
     from sot.model import Model as Model
+    from sot.reference import Reference as Reference
     from sot.reference import circle as circle
     from sot.reference import follow as follow
     from sot.reference import function as function
@@ -66,7 +67,7 @@ _HOMES = {
     "model": ("Model",),
     "loop.recount": ("Run",),
     "reference": (
-        "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",
+        "Reference", "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",
     ),
     "robot": ("Robot",),
     "stack": ("Stack",),

@@ -7,16 +7,20 @@ import numpy as np
 from sot.errors import TaskError
 
 
+def _numbers(size: int) -> str:
+    return "1 number" if size == 1 else f"{size} numbers"
+
+
 def vector(value: object, size: int, where: str, *, repeat: bool = True) -> np.ndarray:
     """A finite vector of the given size; a single number is repeated, unless `repeat` is off."""
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaskError(f"{where}: expected {size} numbers, got {value!r}") from None
+        raise TaskError(f"{where}: expected {_numbers(size)}, got {value!r}") from None
     if array.ndim == 0 and (repeat or size == 1):
         array = np.full(size, float(array))
     if array.shape != (size,):
-        raise TaskError(f"{where}: expected {size} numbers, got {_shape(array)}")
+        raise TaskError(f"{where}: expected {_numbers(size)}, got {_shape(array)}")
     if not np.isfinite(array).all():
         raise TaskError(f"{where}: has a value that is not finite: {array.tolist()}")
     return array

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
 from sot.checks import positive
 from sot.description import Description
 from sot.entry import Entry, Tick
-from sot.errors import ConfigError, RobotError, unknown
+from sot.errors import ConfigError, RobotError, SotError, TaskError, unknown
 from sot.formulation import Velocity
 from sot.gears import Following, Gears
 from sot.model import Model
@@ -103,18 +103,26 @@ class Controller:
             raise ConfigError(unknown("solver", solver, MEANINGS))
         if output not in OUTPUTS:
             raise ConfigError(unknown("output", output, OUTPUTS))
+        if not isinstance(robot, Description):
+            raise ConfigError(f"a controller needs a robot's description, as `sot.robots.load` gives it; got {robot!r}")
+        if not isinstance(stack, Stack):
+            raise ConfigError(f"a controller needs a sot.Stack; got {stack!r}")
         self.robot, self.stack = robot, stack
         self.meaning, self.backend, self.compiled = solver, backend, compiled
         self.dt = positive(dt, "dt")
-        self.max_iterations, self.budget = max_iterations, budget
+        self.max_iterations = int(positive(max_iterations, "max_iterations"))
+        self.budget = None if budget is None else positive(budget, "budget")
         self.model = Model(robot)
         self.formulation = OUTPUTS[output](self.model)
         self.counters = Counters()
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
+        self._lost: Entry | None = None
         for entry in stack:
+            entry.work_for(self)
             entry.reset()
         stack.changes.clear()
+        self._levels = stack.levels
         self._gears = Gears() if robot.mimics else None
         self.phases = [self._phase(stack.levels, 0.0, 0.0)]
 
@@ -149,9 +157,15 @@ class Controller:
     def begin_tick(self, state: State, dt: float | None = None) -> Tick:
         """First part of a step: when it is."""
         tick = self._tick
-        tick.time, tick.dt = state.time, self.dt if dt is None else dt
+        tick.time, tick.dt = state.time, self.dt if dt is None else positive(dt, "dt")
         if not self._started:
             self._begin(state)
+        if state.q.size != self.model.nq or not (tick.time > -np.inf):
+            self._refuse(state)
+        if self._lost is not None:
+            raise TaskError(
+                f"'{self._lost.name}' was given to another controller; a task serves one controller, make one for each"
+            )
         return tick
 
     def finish_tick(self, x: np.ndarray) -> Command:
@@ -192,7 +206,7 @@ class Controller:
     def _without_nonfinite(self, phase: Phase) -> int:
         """A row with NaN or infinity asks for nothing this tick; if the state itself is not finite, say so."""
         if not (np.isfinite(self.model.q).all() and np.isfinite(self.model.v).all()):
-            raise RobotError(f"the state at t = {self._tick.time:.6g} s is not finite: q = {self.model.q.tolist()}")
+            self._refuse(State(self._tick.time, self.model.q, self.model.v))
         self.counters.nonfinite += 1
         phase.plan.drop_nonfinite()
         phase.solver.forget()
@@ -203,13 +217,26 @@ class Controller:
         return outcome
 
     def _begin(self, state: State) -> None:
-        if state.q.shape != (self.model.nq,) or state.v.shape != (self.model.nv,):
-            raise RobotError(
-                f"state of shape q {state.q.shape}, v {state.v.shape} does not fit robot '{self.robot.name}', "
-                f"which has q ({self.model.nq},), v ({self.model.nv},)"
-            )
-        self._tick.previous = state.v.copy()
+        q, v = np.asarray(state.q), np.asarray(state.v)
+        if q.shape != (self.model.nq,) or v.shape != (self.model.nv,) or not np.isfinite([*q, *v]).all():
+            self._refuse(state)
+        self._tick.previous = v.copy()
         self._started = True
+
+    def _refuse(self, state: State) -> NoReturn:
+        raise RobotError(
+            f"the state at t = {state.time:.6g} s does not fit robot '{self.robot.name}' or is not finite: expected "
+            f"q of shape ({self.model.nq},) and v of shape ({self.model.nv},); got q = {state.q}, v = {state.v}"
+        )
+
+    def lose(self, entry: Entry) -> None:
+        """Another controller has taken an entry of this one over."""
+        self._lost = entry
+
+    def gains_changed(self) -> None:
+        """An entry has a new gain."""
+        for phase in self.phases:
+            phase.plan.forget_gains()
 
     # -- run-time changes of the stack ---------------------------------------------------------------
 
@@ -234,9 +261,15 @@ class Controller:
         known: set[Entry] = {block.entry for phase in self.phases for block in phase.plan.blocks}
         for level in levels:
             for entry in level:
+                entry.work_for(self)
                 if entry not in known:
                     entry.reset()
-        phase = self._phase(levels, time, ramp)
+        try:
+            phase = self._phase(levels, time, ramp)
+        except SotError:
+            self.stack.restore(self._levels)
+            raise
+        self._levels = levels
         if self._started and ramp > 0.0:
             self.phases.append(phase)
         else:

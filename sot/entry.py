@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from sot.checks import positive
+from sot.errors import TaskError
 from sot.model import Model
 
 
@@ -36,6 +39,20 @@ class Rows:
     upper: np.ndarray  # (k,)
 
 
+class Owner(Protocol):
+    """What an entry knows of the controller that uses it."""
+
+    def lose(self, entry: Entry) -> None:
+        """Another controller has taken the entry over."""
+
+    def gains_changed(self) -> None:
+        """An entry has a new gain."""
+
+
+def _nobody() -> None:
+    return None
+
+
 class Entry(ABC):
     """A task or a constraint: anything that asks something of the motion.
 
@@ -45,8 +62,41 @@ class Entry(ABC):
     kind: ClassVar[str] = "entry"
 
     def __init__(self, *, name: str | None = None, weight: float = 1.0) -> None:
+        self._owner: Callable[[], Owner | None] = _nobody
         self.name = name or self.default_name()
-        self.weight = positive(weight, f"{self.name}: weight")
+        self.weight = weight
+
+    @property
+    def owner(self) -> Owner | None:
+        """The controller that the entry works for, if any. A newer controller takes it over from an older one."""
+        return self._owner()
+
+    def work_for(self, owner: Owner) -> None:
+        """Change the owner; the old one is told."""
+        if self.owner is not None and self.owner is not owner:
+            self.owner.lose(self)
+        self._owner = weakref.ref(owner)
+
+    def leave(self) -> None:
+        """Work for nobody: weight and mask may change before the entry joins a stack again."""
+        self._owner = _nobody
+
+    @property
+    def weight(self) -> float:
+        """Importance against the other entries of the same level."""
+        return self._weight
+
+    @weight.setter
+    def weight(self, weight: float) -> None:
+        self._refuse_while_running("weight")
+        self._weight = positive(weight, f"{self.name}: weight")
+
+    def _refuse_while_running(self, what: str) -> None:
+        if self.owner is not None:
+            raise TaskError(
+                f"{self.name}: {what} cannot change while a controller uses it: the command would jump. "
+                "Remove the entry from the stack and push one with the new value; the change is blended"
+            )
 
     def default_name(self) -> str:
         """Name used when the user gives none."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sot.entry import Entry, Rows, Tick
-from sot.errors import TaskError
+from sot.entry import Box, Entry, Rows, Tick
+from sot.errors import SotError, TaskError
 from sot.kernels.assembly import fill
 from sot.model import Model
 from sot.problem import Problem
@@ -29,18 +29,35 @@ class Velocity:
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x, as the entry itself gives them."""
-        rows = entry.rows(self.model, tick)
-        A, lower, upper = rows.A, rows.lower, rows.upper
-        if A.ndim != 2 or A.shape[1] != self.size or lower.shape != A.shape[:1] or upper.shape != A.shape[:1]:
+        try:
+            rows = entry.rows(self.model, tick)
+            A, lower, upper = rows.A, rows.lower, rows.upper
+        except SotError:
+            raise
+        except Exception as error:  # a user's code: say whose it was
+            raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
+        fits = A.ndim == 2 and A.shape[1] == self.size and lower.shape == upper.shape == A.shape[:1]
+        if not fits or A.dtype.kind not in "fiu":
             raise TaskError(
-                f"{entry.name}: rows must have A of shape (k, {self.size}) and bounds of shape (k,); "
-                f"got A {A.shape}, lower {lower.shape}, upper {upper.shape}"
+                f"{entry.name}: rows must be real numbers, A of shape (k, {self.size}) and bounds of shape (k,); "
+                f"got A {A.shape} of {A.dtype}, lower {lower.shape}, upper {upper.shape}"
             )
         return rows
 
-    def box(self, entry: Entry, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+    def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on x of a box that keeps its Python method."""
-        return entry.box(self.model, tick)  # type: ignore[attr-defined, no-any-return]  # only boxes get here
+        try:
+            lower, upper = entry.box(self.model, tick)
+        except SotError:
+            raise
+        except Exception as error:  # a user's code: say whose it was
+            raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
+        if np.shape(lower) != (self.size,) or np.shape(upper) != (self.size,):
+            raise TaskError(
+                f"{entry.name}: a box must have two bounds of shape ({self.size},); "
+                f"got {np.shape(lower)} and {np.shape(upper)}"
+            )
+        return lower, upper
 
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
         """Everything that is compiled, in one call. Returns the number of crossed bounds."""

@@ -58,8 +58,9 @@ class Model:
     def _views(self) -> None:
         """Live views of pinocchio's memory: no copy per tick."""
         data = self.data
-        self.world_jacobian = data.J  # (6, nv)
-        self.com_jacobian_view = data.Jcom  # (3, nv)
+        # (A matrix with one column comes as a plain vector.)
+        self.world_jacobian = data.J.reshape((6, self.nv), order="F")
+        self.com_jacobian_view = data.Jcom.reshape((3, self.nv), order="F")
         self.com_view = data.com[0]  # (3,)
         # An SE3 is 12 numbers in a row: the rotation by columns, then the translation.
         self.joint_placements = _se3_table(data.oMi, self.pin.njoints)  # (njoints, 12)
@@ -106,7 +107,7 @@ class Model:
     def jacobian(self, frame: int, expressed: str = LOCAL) -> np.ndarray:
         """Jacobian of a frame, shape (6, nv)."""
         self.placement(frame)
-        return pin.getFrameJacobian(self.pin, self.data, frame, _REFERENCE[expressed])
+        return pin.getFrameJacobian(self.pin, self.data, frame, _REFERENCE[expressed]).reshape(6, self.nv)
 
     def attachment(self, frame: int) -> tuple[int, SE3, list[int]]:
         """What carries a frame: joint index, placement in that joint, and the entries of v that move it."""

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sot.entry import Box, Entry, Rows, Tick
-from sot.errors import TaskError
+from sot.errors import SotError, TaskError
 from sot.features.joints import JointPosture
 from sot.formulation import Velocity
+from sot.model import Model
 from sot.nonfinite import drop_nonfinite
 from sot.problem import Problem
 from sot.tables import Boxes, Lines, Postures
 from sot.task import FeatureTask, Task
+from sot.viability import count_outside
 
 Levels = tuple[tuple[Entry, ...], ...]
 
@@ -79,7 +81,7 @@ class Plan:
         metric = np.zeros(self.formulation.size)
         for k, level in enumerate(self.levels):
             for entry in level:
-                entry.setup(self.model)
+                self._set_up(entry)
                 block = self._block(entry, k, row, metric if k >= folded_from else None)
                 self.blocks.append(block)
                 row = block.rows.stop
@@ -91,6 +93,13 @@ class Plan:
         elif not weighted and np.ptp(metric[metric > 0.0]) == 0.0 and offsets[self.strict] == row:
             metric[metric > 0.0] = 1.0  # alone on the last level: a common factor changes nothing
         self.problem = self._problem(offsets, metric)
+
+    def _set_up(self, entry: Entry) -> None:
+        try:
+            entry.setup(self.model)
+        except SotError as error:
+            named = str(error) if entry.name in str(error) else f"{entry.name}: {error}"
+            raise type(error)(named) from None
 
     def _block(self, entry: Entry, level: int, row: int, metric: np.ndarray | None) -> Block:
         """Where an entry goes; a posture that may be folded adds its weight to the metric."""
@@ -128,10 +137,13 @@ class Plan:
         """Who is filled by the compiled assembly, and who by Python."""
         self.lines, self.postures, self.joint_boxes = Lines(self.model), Postures(self.model), Boxes(self.model)
         self._python: list[Block] = []
-        self._python_boxes = [box for box in self.boxes if not (self.compiled and Boxes.takes(box))]
-        for box in self.boxes:
-            if box not in self._python_boxes:
+        self._python_boxes = []
+        # Where hard boxes leave nothing between them the earlier wins: first what a motor cannot do.
+        for box in sorted(self.boxes, key=lambda box: not _bounds_acceleration(box, self.model)):
+            if self.compiled and Boxes.takes(box):
                 self.joint_boxes.add(box)
+            else:
+                self._python_boxes.append(box)
         for block in self.blocks:
             if block.entry in self.boxes:
                 continue
@@ -163,6 +175,8 @@ class Plan:
             self._write(block, self.formulation.rows(block.entry, tick))
         for box in self._python_boxes:
             box.begin(self.model, tick)
+            if Boxes.takes(box):
+                self.crossed += count_outside(box.joint_box(self.model), self.model.q)  # type: ignore[attr-defined]
             self.crossed += _intersect(self.problem, *self.formulation.box(box, tick))
 
     def _write(self, block: Block, rows: Rows) -> None:
@@ -187,9 +201,18 @@ class Plan:
         for table in (self.lines, self.postures, self.joint_boxes):
             table.set_dt(dt)
 
+    def forget_gains(self) -> None:
+        """Some task has a new gain: make the tables anew."""
+        self._share_out()
+        self._dt = np.nan
+
     def drop_nonfinite(self) -> None:
         """Take NaN and infinities out of this tick's numbers and remember who gave them."""
         self.nonfinite = drop_nonfinite(self)
+
+
+def _bounds_acceleration(box: Box, model: Model) -> bool:
+    return Boxes.takes(box) and bool(np.isfinite(box.joint_box(model).a_max).any())  # type: ignore[attr-defined]
 
 
 def _picked_columns(entry: Entry) -> np.ndarray | None:

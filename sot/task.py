@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sot.errors import TaskError, unknown
 from sot.feature import Feature, Value, numeric_drift
 from sot.gain import Gain, as_gain, decay
 from sot.model import Model
-from sot.reference import Reference, Target, Trajectory, as_reference, hold
+from sot.reference import Follow, Function, Reference, Target, Trajectory, as_reference, hold
 
 Mask = Sequence[bool] | Sequence[str] | str
 
@@ -50,9 +50,34 @@ class Task(Entry):
             mask: Rows to keep: a boolean per row, or the labels of the rows ("xz", ["x", "z"]).
         """
         super().__init__(name=name, weight=weight)
-        self.gain = as_gain(gain, f"{self.name}: gain")
-        self.mask = mask
         self.picked: np.ndarray | None = None  # indices of the rows the mask keeps; None before setup
+        self._dim: int | None = None  # number of rows before masking; None before setup
+        self.gain = gain  # type: ignore[assignment]  # the setter takes lists too
+        self.mask = mask
+
+    @property
+    def gain(self) -> Gain:
+        """λ in 1/s. May be set at any time; it takes effect at the next tick."""
+        return self._gain
+
+    @gain.setter
+    def gain(self, gain: float | Sequence[float] | Gain) -> None:
+        new = as_gain(gain, f"{self.name}: gain")
+        if self.picked is not None:
+            self._fit_gain(new)
+        self._gain = new
+        if self.owner is not None:
+            self.owner.gains_changed()
+
+    @property
+    def mask(self) -> Mask | None:
+        """Rows to keep."""
+        return self._mask
+
+    @mask.setter
+    def mask(self, mask: Mask | None) -> None:
+        self._refuse_while_running("mask")
+        self._mask = mask
 
     @abstractmethod
     def error(self, model: Model) -> np.ndarray:
@@ -75,13 +100,19 @@ class Task(Entry):
 
     def _fit(self, dim: int) -> None:
         """Check mask and gain against the number of rows."""
+        self._dim = dim
         self.picked = pick(self.mask, self.row_labels(dim), f"{self.name}: mask")
-        if isinstance(self.gain, np.ndarray) and self.gain.size != dim:
-            raise TaskError(f"{self.name}: gain: expected 1 or {dim} numbers, got {self.gain.size}")
+        self._fit_gain(self.gain)
+
+    def _fit_gain(self, gain: Gain) -> None:
+        if isinstance(gain, np.ndarray) and gain.size != self._dim:
+            raise TaskError(f"{self.name}: gain: expected 1 or {self._dim} numbers, got {gain.size}")
 
     def rows(self, model: Model, tick: Tick) -> Rows:
         error, jacobian = np.atleast_1d(self.error(model)), np.atleast_2d(self.jacobian(model))
         wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
+        if self._dim is not None and wanted.shape != (self._dim,):
+            raise TaskError(f"{self.name}: the error has shape {wanted.shape}, but it had {self._dim} rows before")
         if self.picked is not None and self.picked.size < wanted.size:
             wanted, jacobian = wanted[self.picked], jacobian[self.picked]
         return Rows(jacobian, wanted, wanted)
@@ -143,8 +174,17 @@ class FeatureTask(Task):
 
     @reference.setter
     def reference(self, reference: Reference | Value | None) -> None:
-        self._reference = hold() if reference is None else as_reference(reference, self.feature, self.name)
+        new = hold() if reference is None else as_reference(reference, self.feature, self.name)
+        if self.target is not None and not isinstance(new, Function | Follow):  # those ask foreign code
+            self._start(new, self.target.value, 0.0)  # a target that does not fit is refused here, not in a tick
+        self._reference = new
         self._trajectory = None
+
+    def _start(self, reference: Reference, value: Value, time: float) -> Trajectory:
+        try:
+            return reference.start(self.feature, value, time)
+        except TaskError as error:
+            raise TaskError(f"{self.name}: {error}") from None
 
     def setup(self, model: Model) -> None:
         self.feature.setup(model)
@@ -155,7 +195,7 @@ class FeatureTask(Task):
 
     def begin(self, model: Model, tick: Tick) -> None:
         if self._trajectory is None:
-            self._trajectory = self._reference.start(self.feature, self.feature.value(model), tick.time)
+            self._trajectory = self._start(self._reference, self.feature.value(model), tick.time)
             self.target = self._trajectory.at(tick.time)
         elif self._trajectory.moving:
             self.target = self._trajectory.at(tick.time)
@@ -193,6 +233,8 @@ def pick(mask: Mask | None, labels: list[str], where: str) -> np.ndarray:
     """Indices of the rows that a mask keeps."""
     if mask is None:
         return np.arange(len(labels))
+    if not isinstance(mask, Iterable):
+        raise TaskError(f"{where}: expected {len(labels)} booleans or some of {', '.join(labels)}; got {mask!r}")
     chosen = [mask] if isinstance(mask, str) and mask in labels else list(mask)
     if all(isinstance(label, str) for label in chosen):
         for label in chosen:

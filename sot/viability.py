@@ -25,6 +25,7 @@ import numpy as np
 
 NONE, POSITION, VELOCITY, ACCELERATION = 0, 1, 2, 3
 KINDS = ("no limit", "position limit", "velocity limit", "acceleration limit")
+OUTSIDE = 1e-6  # rad or m by which a joint may be beyond a position limit before a tick counts as infeasible
 ROUNDING = 1e-9  # bounds that should meet, as they do while a joint brakes, may cross by this much unreported
 
 
@@ -126,6 +127,14 @@ def _side(box: JointBox, distance: np.ndarray, dt: float) -> tuple[np.ndarray, n
     kind = np.where(v <= box.v_max, POSITION, VELOCITY)
     v = np.minimum(v, box.v_max)
     return v, np.where(v < np.inf, kind, NONE)
+
+
+def count_outside(box: JointBox, q: np.ndarray) -> int:
+    """How many joints are beyond their position limits."""
+    limited = box.q_index >= 0
+    position = q[box.q_index[limited]]
+    beyond = (position > box.q_upper[limited] + OUTSIDE) | (position < box.q_lower[limited] - OUTSIDE)
+    return int(np.count_nonzero(beyond))
 
 
 def approach(distance: np.ndarray, deceleration: np.ndarray, rate: np.ndarray, dt: float) -> np.ndarray:

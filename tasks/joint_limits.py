@@ -13,6 +13,7 @@ import numpy as np
 from sot import limits
 from sot.checks import positive
 from sot.entry import Box, Tick
+from sot.errors import TaskError
 from sot.features.selection import Joints
 from sot.limits import Limit
 from sot.model import Model
@@ -33,6 +34,17 @@ class _JointLimits(Box):
     def setup(self, model: Model) -> None:
         self._box = self.joint_box(model)
         self._names = model.velocity_names()
+        self._check_ranges(model)
+
+    def _check_ranges(self, model: Model) -> None:
+        """A margin must leave something of every joint's range."""
+        for i in np.flatnonzero(~(self._box.q_lower <= self._box.q_upper)):
+            place = self._box.q_index[i]
+            low, high = model.pin.lowerPositionLimit[place], model.pin.upperPositionLimit[place]
+            raise TaskError(
+                f"{self.name}: margin: leaves nothing of the range of joint '{self._names[i]}', [{low:g}, {high:g}]; "
+                f"it can be {0.5 * (high - low):g} at most"
+            )
 
     def box(self, model: Model, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         return bounds(self._box, model.q, tick.previous, tick.dt)

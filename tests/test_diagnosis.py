@@ -10,8 +10,9 @@ import pytest
 
 from sot.controller import Controller
 from sot.description import Description
-from sot.diagnosis.saved_tick import SavedTick, capture
-from sot.diagnosis.tick_file import load_tick, save_tick, write_tick
+from sot.diagnosis import load_tick, save_tick
+from sot.diagnosis.saved_tick import SavedTick, capture, capture_all
+from sot.diagnosis.tick_file import write_tick
 from sot.entry import Box, Constraint, Entry, Rows, Tick
 from sot.errors import ConfigError, SolveError, TaskError
 from sot.model import Model
@@ -26,6 +27,7 @@ from sot.tasks import (
     JointLimits,
     JointPositionLimits,
     JointVelocityLimits,
+    Locked,
     Pose,
     Position,
     Posture,
@@ -453,8 +455,11 @@ def test_a_file_that_is_no_saved_tick_is_an_error_that_names_it(panda: Descripti
         write_tick(capture(one_tick(panda, [JointLimits()], [Posture()])), tmp_path / "no" / "folder.npz")
     for name, content in (("text.npz", b"hello"), ("empty.npz", b""), ("zip.npz", b"PK\x05\x06" + bytes(18))):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(ConfigError, match=name):
+        with pytest.raises(ConfigError, match=name) as error:
             load_tick(tmp_path / name)
+        assert "pickle" not in str(error.value)
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load_tick(tmp_path)
     np.save(tmp_path / "array.npy", np.zeros(3))
     np.savez(tmp_path / "other.npz", A=np.zeros((2, 2)))
     for name in ("array.npy", "other.npz"):
@@ -464,7 +469,7 @@ def test_a_file_that_is_no_saved_tick_is_an_error_that_names_it(panda: Descripti
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "evil.npz", A=np.array([object()], dtype=object))
-    with pytest.raises(ConfigError, match=r"evil\.npz"):
+    with pytest.raises(ConfigError, match=r"evil\.npz: is not a saved tick, or damaged$"):
         load_tick(tmp_path / "evil.npz")
 
 
@@ -499,3 +504,169 @@ def test_parts_that_do_not_fit_together_are_refused(panda: Description, tmp_path
     write_tick(replace(tick, **change), tmp_path / "odd.npz")
     with pytest.raises(ConfigError, match="do not fit together"):
         load_tick(tmp_path / "odd.npz")
+
+
+# -- while a change of the stack is blended in -------------------------------------------------------
+
+
+def blended(robot: Description, time: float, ramp: float = 0.5) -> Controller:
+    """A hard task out of reach leaves the stack; the last tick is `time` seconds later."""
+    hand = Position(HAND, name="far_hand", reference=FAR, gain=50.0)
+    stack = Stack([JointLimits(), hand], [Posture()])
+    controller = Controller(robot, stack)
+    state = State(0.0, robot.home, np.zeros(robot.pin_model.nv))
+    controller.step(state)
+    stack.remove("far_hand", ramp=ramp)
+    controller.step(replace(state))
+    controller.step(replace(state, time=time))
+    return controller
+
+
+def test_a_report_covers_every_stack_that_takes_part_in_the_command(panda: Description) -> None:
+    controller = blended(panda, 0.25)  # half of the ramp, half of the command
+    report = controller.report()
+    assert controller.counters.infeasible == 3
+    assert report.infeasible and report.share == pytest.approx(0.5)
+    (clash,) = report.clashes
+    assert clash.entry == "far_hand" and clash.text.startswith("older stack, 50 %: far_hand: misses by")
+    assert str(report).splitlines()[0].endswith("infeasible, while blending: 50 % new stack")
+    after = blended(panda, 0.6)
+    after.step(State(0.7, panda.home, np.zeros(panda.pin_model.nv)))
+    assert not after.report().infeasible and "blending" not in str(after.report())
+    assert after.report().share == 1.0
+
+
+def test_what_old_and_new_stack_suffer_from_is_told_once(panda: Description) -> None:
+    q = panda.home.copy()
+    q[0] = 3.2  # rad
+    stack = Stack([JointLimits()], [Posture()])
+    controller = Controller(panda, stack)
+    controller.step(State(0.0, q, np.zeros(panda.pin_model.nv)))
+    stack.push(Position(HAND, name="hand"), level=1, ramp=0.5)
+    for time in (0.0, 0.1):
+        controller.step(State(time, q, np.zeros(panda.pin_model.nv)))
+    assert len(controller.phases) == 2
+    assert [clash.parts for clash in controller.report().clashes] == [("panda_joint1",)]
+
+
+def test_shares_of_overlapping_changes_are_those_of_the_command(panda: Description) -> None:
+    """x = Σ shareᵢ xᵢ, with three versions of the stack at work."""
+    hand = Position(HAND, name="hand", reference=[0.5, 0.2, 0.5])
+    stack = Stack([JointLimits()], [hand], [Posture(reference={"panda_joint1": 0.5})])
+    controller = Controller(panda, stack)
+    state = State(0.0, panda.home, np.zeros(panda.pin_model.nv))
+    controller.step(state)
+    stack.push(Keep(1, -0.01, 0.01, "slow"), level=0, ramp=1.0)
+    controller.step(replace(state, time=0.1))
+    stack.remove("hand", ramp=1.0)
+    controller.step(replace(state, time=0.4))
+    command = controller.step(replace(state, time=0.8))
+    ticks = capture_all(controller)
+    assert len(ticks) == 3 and sum(tick.share for tick in ticks) == pytest.approx(1.0)
+    np.testing.assert_allclose(sum(tick.share * tick.x for tick in ticks), command.v, rtol=0.0, atol=1e-12)
+
+
+def test_explanations_and_files_say_that_the_command_is_a_blend(panda: Description, tmp_path: Path) -> None:
+    controller = blended(panda, 0.15)  # s = 0.3: 3 s² − 2 s³ = 0.216
+    assert "blending, 22 % of the newest stack" in str(controller.explain()).splitlines()[0]
+    assert "far_hand" not in str(controller.explain())
+    tick = load_tick(save_tick(controller, tmp_path / "tick.npz"))
+    assert tick.share == pytest.approx(0.216)
+    assert str(tick.explain()) == str(controller.explain())
+    assert "22 % of the command, a blend" in str(tick)
+    alone = one_tick(panda, [JointLimits()], [Posture()])
+    assert alone.explain().share == capture(alone).share == 1.0
+    assert "blend" not in f"{alone.explain()}{alone.report()}{capture(alone)}"
+
+
+# -- who is to blame under nullspace -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Keep(0, 0.5, 0.5, "first"), Keep(0, 0.2, 0.2, "second")),
+        (Locked(["panda_joint1"], name="first"), Posture(name="second", reference={"panda_joint1": 1.0})),
+    ],
+    ids=["rows", "locked"],
+)
+def test_nullspace_blames_equalities_for_what_equalities_do(panda: Description, first: Entry, second: Entry) -> None:
+    report = one_tick(panda, [first, second], [Posture()], solver="nullspace").report()
+    blamed = {clash.entry: clash.blockers for clash in report.clashes}
+    assert {name: [b.split(":")[0] for b in by] for name, by in blamed.items()} == {
+        "first": ["second"], "second": ["first"]
+    }  # fmt: skip
+    assert "inequalities" not in str(report)
+
+
+def test_nullspace_owns_up_to_inequalities_that_it_does_not_pursue(panda: Description) -> None:
+    report = one_tick(panda, [Keep(0, 0.5, 0.6, "fast")], [Posture()], solver="nullspace").report()
+    assert [clash.blockers for clash in report.clashes] == [
+        ("the solver 'nullspace', which does not pursue inequalities",)
+    ]
+
+
+def test_nullspace_blames_every_joint_that_it_holds_and_whose_release_would_help(panda: Description) -> None:
+    """‖J v − b‖ over one more joint, by least squares: a held joint blocks, whichever way it would go."""
+    hand = Position(HAND, name="hand", reference=[-0.451, 0.205, 0.677], gain=1.5)
+    q = np.array([2.071, -1.644, 1.331, -2.544, 2.104, 2.024, -1.161, 0.017, 0.017])
+    controller = one_tick(panda, [JointVelocityLimits(limit=0.3)], [hand], [Posture()], solver="nullspace", q=q)
+    blockers = {blocker.name.split(" of ")[1] for blocker in controller.explain().entry("hand").blockers}
+    J, x = hand.rows(controller.model, Tick(*controller.plan.written)), controller.solver.x
+    missed = J.lower - J.A @ x
+    held = np.flatnonzero(np.abs(x) > 0.3 - 1e-9)
+    helps = {controller.model.velocity_names()[c] for c in held if abs(J.A[:, c] @ missed) > 1e-6}
+    assert len(held) == 7 and 0 < len(helps) < 7  # the last joint turns about the hand's own axis
+    assert blockers == helps
+
+
+# -- report and counters -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", MEANINGS)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_report_and_counters_agree_outside_the_limits(panda: Description, solver: str, compiled: bool) -> None:
+    for q0 in (0.0, 2.89, 2.9, 3.2, -3.2):  # rad; the limits are ±2.8973
+        q = panda.home.copy()
+        q[0] = q0
+        stack = Stack([JointLimits()], [Posture(reference=panda.home)])
+        controller = Controller(panda, stack, solver=solver, compiled=compiled)  # type: ignore[arg-type]
+        controller.step(State(0.0, q, np.zeros(panda.pin_model.nv)))
+        assert controller.report().infeasible == (abs(q0) > 2.8973)
+        assert controller.counters.infeasible == int(abs(q0) > 2.8973)
+
+
+def test_a_capped_tick_is_told(panda: Description) -> None:
+    hand = Position(HAND, name="hand", reference=FAR, gain=50.0)
+    controllers = []
+    for cap in (1, 100):
+        controller = Controller(panda, Stack([JointLimits()], [hand], [Posture()]), max_iterations=cap)
+        controller.step(State(0.0, panda.home, np.zeros(panda.pin_model.nv)))
+        controllers.append(controller)
+        assert controller.report().capped == (controller.counters.capped > 0)
+    capped, whole = controllers
+    assert capped.report().capped and not whole.report().capped
+    assert "iteration cap or time budget" in str(capped.report())
+    assert "iteration cap" not in str(whole.report())
+
+
+@pytest.mark.parametrize("solver", MEANINGS)
+def test_a_hard_entry_that_gives_nan_is_infeasible_and_a_soft_one_is_not(panda: Description, solver: str) -> None:
+    broken = Broken(name="broken")
+    broken.error_value = np.nan
+    hard = one_tick(panda, [JointLimits(), broken], [Posture()], solver=solver).report()
+    assert hard.infeasible and [clash.entry for clash in hard.clashes] == ["broken"]
+    assert str(hard).count("gave NaN or infinity") == 1
+    soft = one_tick(panda, [JointLimits()], [broken], [Posture()], solver=solver).report()
+    assert not soft.infeasible and soft.nonfinite == ("broken",)
+
+
+@pytest.mark.parametrize("solver", MEANINGS)
+def test_a_box_that_was_left_out_blocks_nobody(panda: Description, solver: str) -> None:
+    hand = Position(HAND, name="hand", reference=[0.5, 0.2, 0.5])
+    controller = one_tick(panda, [JointLimits(), Band(-1.0, np.nan, "odd")], [hand], [Posture()], solver=solver)
+    report, explanation = controller.report(), controller.explain()
+    assert report.infeasible and [clash.entry for clash in report.clashes] == ["odd"]
+    names = [blocker.name for blocker in explanation.entry("hand").blockers]
+    assert names and all(name.startswith("standstill of panda_joint") for name in names)
+    assert not any("odd" in limit.name for limit in explanation.active)

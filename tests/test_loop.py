@@ -271,6 +271,36 @@ def test_a_start_outside_the_limits_is_told() -> None:
     assert "BROKEN" in run.summary()
 
 
+class Flaky(sot.Task):
+    """Gives NaN in some of its ticks."""
+
+    kind = "flaky"
+
+    def __init__(self, bad: range) -> None:
+        super().__init__()
+        self.bad, self.asked = bad, 0
+
+    def begin(self, model: sot.Model, tick: sot.Tick) -> None:
+        self.asked = round(tick.time / tick.dt)
+
+    def error(self, model: sot.Model) -> np.ndarray:
+        return np.array([np.nan if self.asked in self.bad else 0.0])
+
+    def jacobian(self, model: sot.Model) -> np.ndarray:
+        return np.eye(model.nv)[:1]
+
+
+@pytest.mark.parametrize("bad", [range(0), range(5, 12)], ids=["never", "seven"])
+def test_ticks_with_nan_count_against_a_run(bad: range) -> None:
+    panda = load("panda")
+    controller = sot.Controller(panda, sot.Stack([JointLimits()], [Flaky(bad)], [Posture()]), dt=5e-3)
+    run = sot.run(Kinematic(panda, dt=5e-3), controller, 0.1)
+    assert run.nonfinite_ticks == run.to_json()["nonfinite_ticks"] == controller.counters.nonfinite == len(bad)
+    assert run.ok == (not bad)
+    assert ("7 with NaN or infinity" in run.summary()) == bool(bad)
+    assert run.infeasible_ticks == 0 and run.final_error["flaky"] == 0.0
+
+
 class Alive:
     """A robot with a clock of its own, which runs at three times the pace that the controller thinks."""
 

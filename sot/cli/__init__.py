@@ -116,7 +116,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}") from None
     if not (0.0 < seconds <= 1e6):
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to 1e6, got {text}")
+        raise argparse.ArgumentTypeError(f"expected seconds, more than 0 and at most 1e6, got {text}")
     return seconds
 
 

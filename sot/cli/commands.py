@@ -35,7 +35,7 @@ def run_command(
         outcome = config.run(viewer=viewer, realtime=realtime or None, observers=[first_clash])
     problems = failures(outcome, config)
     if problems and first_clash.text:
-        print(f"first infeasible tick, t = {first_clash.time:g} s:\n{first_clash.text}", file=sys.stderr)
+        print(first_clash.text, file=sys.stderr)
     return _finish(outcome, problems, as_json)
 
 
@@ -68,12 +68,11 @@ class FirstClash:
     """Keeps the report of the first infeasible tick."""
 
     def __init__(self) -> None:
-        self.time = 0.0
         self.text = ""
 
     def __call__(self, state: State, command: Command, controller: Controller) -> None:
         if controller.counters.infeasible and not self.text:
-            self.time, self.text = state.time, str(controller.report())
+            self.text = f"first infeasible tick, {_clashes(controller)}"
 
 
 def check_command(file: str, as_json: bool) -> int:
@@ -93,8 +92,13 @@ def check_command(file: str, as_json: bool) -> int:
         print(tables.table(levels))
         print(f"\n{len(config.events)} events. The first tick:\n\n{controller.explain()}")
     if controller.counters.infeasible:
-        print(f"sot: the first tick is infeasible:\n{controller.report()}", file=sys.stderr)
+        print(f"sot: the first tick is infeasible, {_clashes(controller)}", file=sys.stderr)
     return 1 if controller.counters.infeasible else 0
+
+
+def _clashes(controller: Controller) -> str:
+    """Report on a tick that was already called infeasible: when it was, and what it could not do."""
+    return str(controller.report()).replace(": infeasible", "", 1)
 
 
 def list_command(what: str | None, as_json: bool) -> int:

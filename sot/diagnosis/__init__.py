@@ -1,13 +1,13 @@
 """Every tick can be explained: `controller.explain()`.
 
 Per level its rank, residual and smallest singular value; per entry what it misses and what blocks it; and the
-limits that are active, with their multipliers.
+limits that are active, with their multipliers. `save_tick` and `load_tick` put a tick into a file.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from sot.solvers.status import FREE, LOWER, OUTCOMES, UPPER
 
 if TYPE_CHECKING:
     from sot.controller import Controller
+    from sot.diagnosis.tick_file import load_tick as load_tick
+    from sot.diagnosis.tick_file import save_tick as save_tick
 
 TOLERANCE = 1e-6  # residual above which an entry counts as missing its goal, in the unit of its rows
 
@@ -104,6 +106,7 @@ class Explanation:
         levels: One line per level.
         active: Limits that the command touches.
         nonfinite: Entries that gave NaN or infinities and were left out.
+        share: Part of the command that this is: below 1 while a change of the stack is blended in.
     """
 
     time: float
@@ -116,6 +119,7 @@ class Explanation:
     levels: tuple[LevelLine, ...]
     active: tuple[ActiveLimit, ...]
     nonfinite: tuple[str, ...]
+    share: float = 1.0
 
     def entry(self, name: str) -> EntryLine:
         """The line of one entry."""
@@ -133,7 +137,7 @@ class Explanation:
 
 
 def explain(controller: Controller) -> Explanation:
-    """Explain the last tick of a controller."""
+    """Explain the last tick of a controller; while a change of the stack is blended in, that of its newest version."""
     return explain_tick(capture(controller))
 
 
@@ -143,7 +147,17 @@ def explain_tick(tick: SavedTick) -> Explanation:
     return Explanation(
         tick.time, tick.dt, tick.meaning, OUTCOMES[tick.outcome], tick.iterations, tick.scaling, tick.strict,
         tuple(_levels(tick, pressures)), tuple(_active(tick, pressures)), tick.nonfinite,
+        tick.share,
     )  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Files are needed by few: `load_tick` and `save_tick` are imported when they are first used."""
+    if name not in ("load_tick", "save_tick"):
+        raise AttributeError(f"module 'sot.diagnosis' has no attribute {name!r}")
+    from sot.diagnosis import tick_file
+
+    return getattr(tick_file, name)
 
 
 # -- levels ------------------------------------------------------------------------------------------

@@ -8,9 +8,8 @@ import numpy as np
 
 from sot.entry import Box, Tick
 from sot.model import Model
-from sot.viability import KINDS, POSITION, ROUNDING, JointBox, approach, explain_bounds
-
-OUTSIDE = 1e-6  # rad or m beyond a position limit from which a joint counts as outside
+from sot.nonfinite import HUGE
+from sot.viability import KINDS, OUTSIDE, POSITION, ROUNDING, JointBox, approach, explain_bounds
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,10 @@ class Limits:
                 self.lower[k], self.upper[k] = e.lower, e.upper
                 self.lower_kind[k], self.upper_kind[k] = e.lower_kind, e.upper_kind
 
+        # A joint for which one box gave no number stands still, whatever the others say.
+        usable: np.ndarray = (self.lower <= HUGE) & (self.upper >= -HUGE)
+        self.standing: np.ndarray = np.logical_not(np.logical_and.reduce(usable, axis=0))
+
     def names(self) -> BoundNames:
         """What set each bound. The tightest box wins; of equal ones the first."""
         if not self.boxes:
@@ -76,6 +79,8 @@ class Limits:
         )
 
     def _name(self, k: int, side: str, column: int) -> str:
+        if self.standing[column]:
+            return f"standstill of {self.joints[column]}"
         kind = (self.lower_kind if side == "lower" else self.upper_kind)[k, column]
         return f"{self.boxes[k].name}: {side} {KINDS[kind] if kind else 'bound'} of {self.joints[column]}"
 

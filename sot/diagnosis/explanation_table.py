@@ -27,10 +27,12 @@ def table(explanation: Explanation) -> str:
 def _headline(explanation: Explanation) -> str:
     plural = "" if explanation.iterations == 1 else "s"
     scaled = f", scaled by {explanation.scaling:.3g}" if explanation.scaling < 1.0 else ""
-    return (
+    blend = f", blending, {100.0 * explanation.share:.0f} % of the newest stack" if explanation.share < 1.0 else ""
+    text = (
         f"t = {explanation.time:.6g} s, dt = {1e3 * explanation.dt:.4g} ms, {explanation.meaning}: "
-        f"{explanation.outcome} after {explanation.iterations} iteration{plural}{scaled}"
+        f"{explanation.outcome} after {explanation.iterations} iteration{plural}{scaled}{blend}"
     )
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ")
 
 
 def _level(level: LevelLine) -> list[str]:

@@ -63,16 +63,23 @@ class Pressures:
         sides = np.concatenate([self.status[rows], self.status[self.rho.size + columns]])
         # A limit blocks only what presses against it, not what would leave it.
         pressing = np.where(sides == UPPER, multipliers > 0.0, np.where(sides == LOWER, multipliers < 0.0, True))
+        if self.tick.meaning == "nullspace":
+            pressing[rows.size :] = True  # except here: a joint that is held at a bound is not let go again
         strength = np.where(pressing & (strength > SMALL * size), strength, 0.0)
         found = self._row_blockers(rows, strength[: rows.size])
         found += self._bound_blockers(columns, strength[rows.size :])
         if self.tick.scaling < 1.0:
             found = self._with_scaling(found, size)
-        if not found and self.tick.meaning == "nullspace":
+        if not found and self.tick.meaning == "nullspace" and self._misses_inequality(part):
             found = [Blocker("the solver 'nullspace', which does not pursue inequalities", size)]
         if np.linalg.norm(remainder) > SMALL * size:
             found += self._peers(part, remainder)
         return sorted(found, key=lambda blocker: -blocker.multiplier)
+
+    def _misses_inequality(self, part: Part) -> bool:
+        """True if a row that is no equality is broken."""
+        broken = np.abs(self.rho[part.rows]) > AT_BOUND
+        return bool((broken & (self.status[part.rows] != EQUAL)).any())
 
     def _gradient(self, part: Part) -> np.ndarray:
         """Aₑᵀ ρₑ, or that of the metric."""
@@ -141,7 +148,7 @@ class Pressures:
 
 
 def working_set(tick: SavedTick) -> np.ndarray:
-    """The solver's working set; `nullspace`, which scales, gets the limits that its answer touches."""
+    """The solver's working set; `nullspace`, which holds and scales, gets the limits that its answer touches."""
     if tick.meaning != "nullspace":
         return tick.status
     problem = tick.problem
@@ -155,6 +162,8 @@ def working_set(tick: SavedTick) -> np.ndarray:
 
 def _both(low: str, high: str, joint: str) -> str:
     """Two bounds that meet, in words."""
+    if low == high:
+        return low
     owner, limit = high.split(": ", 1) if ": " in high else ("", high)
     return f"{low.removesuffix(joint)} / {limit if low.startswith(f'{owner}: ') else high}"
 

@@ -12,9 +12,10 @@ from sot.entry import Entry, Tick
 from sot.errors import SolveError
 from sot.problem import Problem
 from sot.solvers.choice import make_solver
+from sot.solvers.status import OUTCOMES
 
 if TYPE_CHECKING:
-    from sot.controller import Controller
+    from sot.controller import Controller, Phase
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
     from sot.plan import Plan
@@ -82,6 +83,7 @@ class SavedTick:
         scaling: By how much `nullspace` scaled the command down.
         time: Time of the state, s.
         dt: How long the command acts, s.
+        share: Part of the command that x is: below 1 while a change of the stack is blended in.
     """
 
     problem: Problem
@@ -101,6 +103,15 @@ class SavedTick:
     scaling: float
     time: float
     dt: float
+    share: float = 1.0
+
+    def __str__(self) -> str:
+        problem = self.problem
+        blend = f"; {100.0 * self.share:.0f} % of the command, a blend" if self.share < 1.0 else ""
+        return (
+            f"tick at t = {self.time:.6g} s, {self.meaning}: {problem.n_levels} levels, {problem.lower.size} rows, "
+            f"{problem.n} unknowns, {OUTCOMES[self.outcome]}{blend}"
+        )
 
     def solve(
         self, meaning: str | None = None, backend: str | None = None, *, compiled: bool = True, cap: int = 1000
@@ -161,9 +172,29 @@ class SavedTick:
 
 def capture(controller: Controller) -> SavedTick:
     """The last tick of a controller. While a change of the stack is blended in, that of its newest version."""
+    return capture_all(controller)[-1]
+
+
+def capture_all(controller: Controller) -> list[SavedTick]:
+    """The last tick of every version of the stack that took part in the command, oldest first."""
     if not controller.counters.ticks:
         raise SolveError("there is no tick yet: call controller.step(state) first")
-    plan, solver = controller.plan, controller.solver
+    phases = controller.phases
+    return [_capture(controller, *pair) for pair in zip(phases, _shares(phases), strict=True)]
+
+
+def _shares(phases: list[Phase]) -> list[float]:
+    """Part of each phase in the command: sᵢ Πⱼ (1 − sⱼ) over the phases j after it; the oldest has what is left."""
+    shares, left = [], 1.0
+    for phase in reversed(phases[1:]):
+        share = phase.share(phase.plan.written[0])
+        shares.append(share * left)
+        left *= 1.0 - share
+    return [left, *reversed(shares)]
+
+
+def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
+    plan, solver = phase.plan, phase.solver
     tick = Tick(*plan.written)
     limits = Limits(plan.boxes, plan.model, tick)
     return SavedTick(
@@ -184,6 +215,7 @@ def capture(controller: Controller) -> SavedTick:
         scaling=float(getattr(solver, "scaling", 1.0)),
         time=tick.time,
         dt=tick.dt,
+        share=share,
     )
 
 

@@ -26,6 +26,9 @@ ARRAYS = ("A", "lower", "upper", "offsets", "x_lower", "x_upper", "metric", "tar
 def save_tick(controller: Controller, path: str | Path) -> Path:
     """Save the last tick of a controller, for `load_tick`.
 
+    While a change of the stack is blended in, that is the problem of its newest version, and `SavedTick.share` says
+    how much of the command it made.
+
     Args:
         controller: After at least one step.
         path: File to write, such as `tick.npz`.
@@ -62,8 +65,10 @@ def load_tick(path: str | Path) -> SavedTick:
             names = json.loads(str(file["names"]))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
-    except Exception as error:  # zip and array readers raise many kinds of errors on a damaged file
-        raise ConfigError(f"{path}: is not a saved tick, or damaged: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except Exception:  # array readers raise many kinds of errors on a damaged file, with advice on other kinds of files
+        raise ConfigError(f"{path}: is not a saved tick, or damaged") from None
     if not isinstance(names, dict) or names.pop("format", None) != FORMAT:
         raise ConfigError(f"{path}: is not a saved tick of the format '{FORMAT}'")
     try:
@@ -85,6 +90,7 @@ def _tick(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> SavedTick:
         names[name] = int(names[name])
     for name in ("scaling", "time", "dt"):
         names[name] = float(names[name])
+    names["share"] = float(names.get("share", 1.0))
     parts = tuple(Part(**_tuples(part)) for part in names.pop("parts"))
     bound_names = BoundNames(**_tuples(names.pop("bound_names")))
     clashes = tuple(Clash(**_tuples(clash)) for clash in names.pop("limit_clashes"))
@@ -116,6 +122,7 @@ def _check(tick: SavedTick, path: str | Path) -> None:
         and tick.meaning in MEANINGS
         and tick.backend in BACKENDS
         and tick.outcome in OUTCOMES
+        and 0.0 <= tick.share <= 1.0
     )
     if not fits:
         raise ConfigError(f"{path}: is damaged: its parts do not fit together")

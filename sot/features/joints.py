@@ -37,7 +37,7 @@ class JointPosture(Feature):
 
     def setup(self, model: Model) -> None:
         among = driven(model) if self.joints is None else all_joints(model)
-        self._chosen = select(model, self.joints, among, "posture")
+        self._chosen = select(model, self.joints, among)
         self._model = model
         self.columns = indices(joint.v for joint in self._chosen)
         self.q_index = indices(joint.q for joint in self._chosen)
@@ -149,7 +149,7 @@ class JointLimitDistance(Feature):
         self.joints = joints
 
     def setup(self, model: Model) -> None:
-        chosen = select(model, self.joints, bounded(model), "joint limit distance")
+        chosen = select(model, self.joints, bounded(model))
         self.columns, self.q_index = indices(j.v for j in chosen), indices(j.q for j in chosen)
         self.dim = self.columns.size
         self.lower = model.pin.lowerPositionLimit[self.q_index].copy()

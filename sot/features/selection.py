@@ -14,33 +14,33 @@ Joints = str | Sequence[str]
 UNLIMITED = 1e15  # models say "no limit" with an infinite or with the largest number there is
 
 
-def select(model: Model, joints: Joints | None, among: Iterable[Joint], where: str) -> list[Joint]:
+def select(model: Model, joints: Joints | None, among: Iterable[Joint], where: str = "") -> list[Joint]:
     """Joints in the model's order.
 
     Args:
         model: The robot.
         joints: Names or patterns such as `arm_left_*`; None takes all of `among`.
         among: The joints that can be chosen.
-        where: Who asks, for errors.
+        where: Who asks, for errors. Features leave it out: the task that has them says its name.
     """
-    choices = list(among)
+    place, choices = f"{where}: " if where else "", list(among)
     if joints is None:
         if not choices:
-            raise TaskError(f"{where}: robot '{model.robot.name}' has no such joint")
+            raise TaskError(f"{place}robot '{model.robot.name}' has no such joint")
         return choices
     names = [joints] if isinstance(joints, str) else list(joints)
     if not names:
-        raise TaskError(f"{where}: joints: the list is empty")
-    chosen = set().union(*(_matching(model, name, choices, where) for name in names))
+        raise TaskError(f"{place}joints: the list is empty")
+    chosen = set().union(*(_matching(model, name, choices, place) for name in names))
     return [joint for joint in choices if joint.name in chosen]
 
 
-def _matching(model: Model, name: str, choices: list[Joint], where: str) -> set[str]:
+def _matching(model: Model, name: str, choices: list[Joint], place: str) -> set[str]:
     """Names of the joints that a name or pattern means; there must be one."""
     available = [joint.name for joint in choices]
     found = {known for known in available if fnmatchcase(known, str(name))}
     if not found:
-        raise ModelError(f"robot '{model.robot.name}': {where}: {unknown('joint', name, available)}")
+        raise ModelError(f"{place}robot '{model.robot.name}': {unknown('joint', name, available)}")
     return found
 
 

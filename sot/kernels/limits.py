@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sot.kernels.compiler import kernel
-from sot.viability import ROUNDING
+from sot.viability import OUTSIDE, ROUNDING
 
 Q_LOWER, Q_UPPER, V_MAX, A_MAX, RATE = range(5)  # rows of a limit table
 
@@ -51,6 +51,7 @@ def joint_bounds(q_index, limits, q, previous, dt, x_lower, x_upper):
             if q_index[k, c] >= 0:
                 rate = limits[k, RATE, c]
                 position = q[q_index[k, c]]
+                crossed += position > limits[k, Q_UPPER, c] + OUTSIDE or position < limits[k, Q_LOWER, c] - OUTSIDE
                 high = min(high, max(brake(limits[k, Q_UPPER, c] - position, rate, a, dt), -v_max))
                 low = max(low, min(-brake(position - limits[k, Q_LOWER, c], rate, a, dt), v_max))
             slow, fast = previous[c] - a * dt, previous[c] + a * dt

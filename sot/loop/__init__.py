@@ -110,6 +110,7 @@ def run(
         observers: Functions of (state, command, controller), called after each command was sent.
         progress: Write the time to the terminal once a second.
     """
+    _check(robot, controller)
     ticks = _ticks(robot, controller, duration)
     watchers = list(observers)
     shown = _open(viewer, controller)
@@ -130,12 +131,27 @@ def run(
     return result
 
 
-def _open(viewer: Viewer | bool | None, controller: Controller) -> Viewer | None:
-    if viewer is True:
-        from sot.viewer import Viewer
+def _check(robot: object, controller: object) -> None:
+    if not isinstance(robot, Robot):
+        raise ConfigError(
+            f"run: robot: expected something to read and command, such as sot.robots.Kinematic(robot), "
+            f"got a {type(robot).__name__}"
+        )
+    if not isinstance(controller, Controller):
+        raise ConfigError(f"run: controller: expected a sot.Controller, got a {type(controller).__name__}")
 
+
+def _open(viewer: Viewer | bool | None, controller: Controller) -> Viewer | None:
+    if viewer is None or viewer is False:
+        return None
+    from sot.viewer import Viewer
+
+    if viewer is True:
         return Viewer(controller.robot)
-    return viewer or None
+    if not isinstance(viewer, Viewer):
+        raise ConfigError(f"run: viewer: expected true or a sot.Viewer, got {viewer!r}")
+    viewer.check(controller.robot)
+    return viewer
 
 
 def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers: Sequence[Observer]) -> Recount:

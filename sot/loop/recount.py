@@ -40,6 +40,7 @@ class Run:
         level: Level of the stack on which each of them stands; 0 is hard.
         infeasible_ticks: Ticks whose hard rows contradicted each other.
         capped_ticks: Ticks in which the solver ran out of iterations or time.
+        nonfinite_ticks: Ticks in which a task or constraint gave NaN or infinity and was left out.
         late_ticks: Ticks that were missed in real time and skipped.
         state: Last state of the robot.
     """
@@ -54,6 +55,7 @@ class Run:
     level: dict[str, int]
     infeasible_ticks: int
     capped_ticks: int
+    nonfinite_ticks: int
     late_ticks: int
     state: State = field(repr=False)
 
@@ -64,9 +66,10 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """True if every tick was feasible, all hard constraints were kept and all errors are finite."""
+        """True if every tick was feasible and finite, all hard constraints were kept and all errors are finite."""
         kept = all(self.max_violation[name] <= KEPT for name in self.hard)
-        return kept and self.infeasible_ticks == 0 and bool(np.isfinite(list(self.final_error.values())).all())
+        good = self.infeasible_ticks == 0 and self.nonfinite_ticks == 0
+        return kept and good and bool(np.isfinite(list(self.final_error.values())).all())
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and names."""
@@ -80,6 +83,7 @@ class Run:
             "max_violation": dict(self.max_violation),
             "infeasible_ticks": self.infeasible_ticks,
             "capped_ticks": self.capped_ticks,
+            "nonfinite_ticks": self.nonfinite_ticks,
             "late_ticks": self.late_ticks,
         }
 
@@ -100,7 +104,8 @@ class Run:
         tick = self.tick_us
         lines += [f"tick   p50 {tick.p50:.0f} µs, p99 {tick.p99:.0f} µs, max {tick.max:.0f} µs"]
         infeasible, capped, late = self.infeasible_ticks, self.capped_ticks, self.late_ticks
-        lines += [f"ticks  {infeasible} infeasible, {capped} capped, {late} missed"]
+        broken = f", {self.nonfinite_ticks} with NaN or infinity" if self.nonfinite_ticks else ""
+        lines += [f"ticks  {infeasible} infeasible, {capped} capped, {late} missed{broken}"]
         return "\n".join(lines)
 
     def _verdict(self, name: str) -> str:
@@ -123,8 +128,9 @@ class Recount:
         self.controller = controller
         self._times = np.zeros(min(ticks, MEMORY), dtype=np.int64)  # ns
         self._longest = 0  # ns
-        self._count = self._infeasible = self._capped = 0
-        self._seen = (controller.counters.infeasible, controller.counters.capped)
+        self._count = 0
+        self._seen = self._counters()
+        self._ticks = np.zeros(3, dtype=int)  # in which each of these counters rose
         self._previous = state.v.copy()
         self._worst: dict[str, float] = {}
 
@@ -140,12 +146,15 @@ class Recount:
         self._longest = max(self._longest, elapsed)
         self._count += 1
         # While the stack is blended one tick solves several problems, so the counters may rise by more than one.
-        counters, (infeasible, capped) = self.controller.counters, self._seen
-        self._infeasible += counters.infeasible > infeasible
-        self._capped += counters.capped > capped
-        self._seen = (counters.infeasible, counters.capped)
+        counters = self._counters()
+        self._ticks += counters > self._seen
+        self._seen = counters
         self._measure(Tick(state.time, self.controller.dt, self._previous), command.v)
         self._previous = command.v
+
+    def _counters(self) -> np.ndarray:
+        counters = self.controller.counters
+        return np.array([counters.infeasible, counters.capped, counters.nonfinite])
 
     def _measure(self, tick: Tick, v: np.ndarray) -> None:
         for block in self.controller.plan.blocks:
@@ -158,6 +167,7 @@ class Recount:
     def result(self, state: State, late: int) -> Run:
         """The outcome, with the robot in its last state and `late` ticks missed."""
         controller = self.controller
+        infeasible, capped, nonfinite = self._ticks.tolist()
         return Run(
             robot=controller.robot.name,
             solver=controller.meaning,
@@ -167,8 +177,9 @@ class Recount:
             final_error=self._errors(state),
             max_violation=self._worst,
             level={block.entry.name: block.level for block in controller.plan.blocks},
-            infeasible_ticks=self._infeasible,
-            capped_ticks=self._capped,
+            infeasible_ticks=infeasible,
+            capped_ticks=capped,
+            nonfinite_ticks=nonfinite,
             late_ticks=late,
             state=state,
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sot.controller import Controller
-from sot.features import CenterOfMass, FrameOrientation, FramePose, FramePosition, JointPosture
+from sot.features import FramePose, JointPosture
 from sot.stack import Stack
 from sot.state import State
 from sot.task import FeatureTask
@@ -26,11 +26,9 @@ def warm_up(controller: Controller) -> None:
     """
     robot = controller.robot
     frame = robot.pin_model.frames[robot.pin_model.nframes - 1].name
-    features = [FramePose(frame), FramePosition(frame), FrameOrientation(frame), CenterOfMass()]
-    levels = [[FeatureTask(feature, name=type(feature).__name__)] for feature in features]
     stand_in = Controller(
         robot,
-        Stack([], *levels, [FeatureTask(JointPosture(), name="posture")]),
+        Stack([], [FeatureTask(FramePose(frame), name="pose")], [FeatureTask(JointPosture(), name="posture")]),
         solver=controller.meaning,  # type: ignore[arg-type]  # it was checked when the controller was made
         dt=controller.dt,
         backend=controller.backend,

@@ -59,8 +59,9 @@ def solve_quadprog(program: Program, cap: int) -> Answer | None:
     below, above = ~equal & (lower > -np.inf), ~equal & (upper < np.inf)
     C = np.vstack([A[equal], A[below], -A[above]])  # C x ≥ b, equalities first
     b = np.concatenate([lower[equal], lower[below], -upper[above]])
+    constraints = (C.T, b, int(equal.sum())) if b.size else ()
     try:
-        x, _, _, (iterations, _), *_ = quadprog.solve_qp(program.H, -program.g, C.T, b, int(equal.sum()))
+        x, _, _, (iterations, _), *_ = quadprog.solve_qp(program.H, -program.g, *constraints)
     except ValueError:  # "constraints are inconsistent" or "matrix G is not positive definite"
         return None
     return x, int(iterations)

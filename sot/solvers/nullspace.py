@@ -15,6 +15,8 @@ from sot.solvers import definition
 from sot.solvers.lexicographic import Lexicographic
 from sot.solvers.status import EQUAL, FREE, LOWER, NOT_FINITE, UPPER
 
+TIE = 1e-9  # part of the way to x within which bounds are reached together
+
 
 class NullSpace(Lexicographic):
     """The equalities of a problem in strict order, joints held at their bounds, then inequality rows by scaling.
@@ -62,7 +64,8 @@ class NullSpace(Lexicographic):
                 break
             with np.errstate(divide="ignore", invalid="ignore"):
                 reached = np.where(beyond, np.clip(self.x, low, high) / self.x, np.inf)
-            held[np.argmin(reached)] = True
+            # Of those that are reached together the first: a choice by rounding would differ from run to run.
+            held[np.flatnonzero(reached <= reached.min() + TIE)[0]] = True
         self.iterations = iterations
 
     def _is_finite(self) -> bool:

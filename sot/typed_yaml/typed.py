@@ -103,7 +103,7 @@ def _object(node: Node, kind: Any) -> Any:
 def _union(node: Node, kinds: tuple[Any, ...]) -> Any:
     fitting = [kind for kind in kinds if _fits(node, kind)]
     if not fitting:
-        raise node.error(f"expected {' or '.join(map(describe, kinds))}, got {node.shown()}")
+        raise node.error(f"expected {_one_of(kinds)}, got {node.shown()}")
     errors: list[ConfigError] = []
     for kind in fitting:
         try:
@@ -150,7 +150,8 @@ def _list(node: Node, base: Any, kinds: tuple[Any, ...]) -> Any:
     items = node.sequence()
     if base is tuple and kinds and kinds[-1] is not Ellipsis:
         if len(items) != len(kinds):
-            raise node.error(f"expected {len(kinds)} values, got {len(items)}")
+            plural = "" if len(kinds) == 1 else "s"
+            raise node.error(f"expected {len(kinds)} value{plural}, got {len(items)}")
         return tuple(build(item, kind) for item, kind in zip(items, kinds, strict=True))
     values = [build(item, kinds[0] if kinds else Any) for item in items]
     return tuple(values) if base is tuple else values
@@ -206,10 +207,10 @@ def describe(kind: Any) -> str:
     """A type hint in words."""
     base = get_origin(kind) or kind
     if base in _UNIONS:
-        return " or ".join(map(describe, get_args(kind)))
+        return _one_of(get_args(kind))
     if base is Literal:
         return "one of " + ", ".join(map(repr, get_args(kind)))
-    if base is np.ndarray:
+    if base is np.ndarray or (base in _LISTS and get_args(kind)[:1] == (float,)):
         return "a list of numbers"
     if base in _LISTS:
         return "a list"
@@ -218,3 +219,8 @@ def describe(kind: Any) -> str:
     if _is_scalar(kind):
         return _WORDS.get(kind, "null")
     return f"a mapping for {getattr(base, '__name__', base)}"
+
+
+def _one_of(kinds: tuple[Any, ...]) -> str:
+    """Type hints in words; kinds that look the same in a file are named once."""
+    return " or ".join(dict.fromkeys(map(describe, kinds)))

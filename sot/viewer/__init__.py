@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from sot.checks import positive
+from sot.checks import positive, vector
 from sot.controller import Controller
 from sot.description import Description
 from sot.entry import Entry
@@ -62,7 +63,11 @@ class Viewer:
             rate: Pictures per second of the robot's time.
             record: Keep all pictures, so that `save` writes a film and not one picture.
         """
+        if not isinstance(robot, Description):
+            raise ConfigError(f"viewer: robot: expected a robot as sot.robots.load(name) gives it, got {robot!r}")
         self.robot, self.rate, self.record = robot, positive(rate, "rate"), record
+        self._lock = threading.RLock()  # whoever closes the viewer may do so while another thread shows a tick
+        self._said = False  # that it was closed
         self._model = Model(robot)
         self._marked: dict[str, tuple[bool, bool]] = {}
         self._corners = np.zeros((0, 3))
@@ -79,12 +84,23 @@ class Viewer:
 
     def show(self, q: np.ndarray) -> None:
         """Show a configuration, shape (nq,), without targets, and wait until the server has it."""
-        self._model.update(np.asarray(q, dtype=float), np.zeros(self._model.nv))
-        self._page.move(self._picture(self._model, ()))
-        self._page.flush()
+        q = vector(q, self._model.nq, f"viewer of robot '{self.robot.name}': q", repeat=False)
+        with self._lock:
+            self._must_be_open("show")
+            self._model.update(q, np.zeros(self._model.nv))
+            self._page.move(self._picture(self._model, ()))
+            self._page.flush()
 
     def observe(self, state: State, command: Command, controller: Controller) -> None:
-        """Show a tick, if a picture is due and the server has taken in the last one. Never waits."""
+        """Show a tick, if a picture is due and the server has taken in the last one.
+
+        Never waits for the server. A viewer that was closed says so once; the run goes on.
+        """
+        with self._lock:
+            if not self._is_closed():
+                self._observe(state, controller)
+
+    def _observe(self, state: State, controller: Controller) -> None:
         if state.time < self._last:  # another run, another clock
             self._next = -math.inf
         self._last = state.time
@@ -101,26 +117,49 @@ class Viewer:
 
         A run that was done is not lost because a browser hangs: that is only said.
         """
-        self._page.move(self._picture(controller.model, _entries(controller)))
-        try:
-            self._page.flush()
-        except RobotError as error:
-            print(f"viewer: {error}", file=sys.stderr)
+        with self._lock:
+            if self._is_closed():
+                return
+            self._page.move(self._picture(controller.model, _entries(controller)))
+            try:
+                self._page.flush()
+            except RobotError as error:
+                print(f"viewer: {error}", file=sys.stderr)
 
     def save(self, path: str | Path) -> Path:
         """Write what is shown, or the film of what was recorded, to one HTML file that needs no network."""
         target = Path(path)
-        if self._film.frames:
-            self._page.send("set_animation", "", animations=self._film.tracks(), options=film.OPTIONS)
+        with self._lock:
+            self._must_be_open("save")
+            if self._film.frames:
+                self._page.send("set_animation", "", animations=self._film.tracks(), options=film.OPTIONS)
+            html = self._page.html()
         try:
-            target.write_text(self._page.html(), encoding="utf-8")
+            target.write_text(html, encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{target}: cannot be written: {error.strerror}") from None
         return target
 
     def close(self) -> None:
         """Stop the server. May be called twice; pages that are open keep their last picture."""
-        self._page.close()
+        with self._lock:
+            self._page.close()
+
+    def check(self, robot: Description) -> None:
+        """Refuse a robot with other joints than the one that is drawn."""
+        if list(robot.pin_model.names) != list(self.robot.pin_model.names):
+            raise ConfigError(f"the viewer shows robot '{self.robot.name}', but the controller's is '{robot.name}'")
+
+    def _is_closed(self) -> bool:
+        """True once it is closed. Said at the first time only."""
+        if self._page.closed() and not self._said:
+            self._said = True
+            print("viewer: was closed; the run goes on without it", file=sys.stderr)
+        return self._page.closed()
+
+    def _must_be_open(self, action: str) -> None:
+        if self._page.closed():
+            raise RobotError(f"viewer: {action}: it was closed; {action} before close(), or open another one")
 
     def __enter__(self) -> Viewer:
         return self

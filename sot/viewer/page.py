@@ -167,9 +167,13 @@ class Page:
         if not self._socket.poll(ANSWER):
             raise RobotError(f"the server of the viewer does not answer; it was at {self.url}")
 
+    def closed(self) -> bool:
+        """True after `close`."""
+        return bool(self._socket.closed)
+
     def close(self) -> None:
         """End the server. May be called twice."""
-        if not self._socket.closed:
+        if not self.closed():
             self._socket.close(linger=0)
             self._server.kill()
             self._server.communicate()  # closes its pipes, too
