@@ -147,11 +147,11 @@ class Controller:
         self.model.update(state.q, state.v)
         if self.stack.changes:
             self._take_changes(state.time)
+        if len(self.phases) > 1:
+            self._retire(state.time)
         x = self._solve(self.phases[0], tick).copy()
         for phase in self.phases[1:]:
             x += phase.share(state.time) * (self._solve(phase, tick) - x)
-        if len(self.phases) > 1:
-            self._retire(state.time)
         return self.finish_tick(x)
 
     def begin_tick(self, state: State, dt: float | None = None) -> Tick:
@@ -209,6 +209,8 @@ class Controller:
             self._refuse(State(self._tick.time, self.model.q, self.model.v))
         self.counters.nonfinite += 1
         phase.plan.drop_nonfinite()
+        hard = {block.entry.name for block in phase.plan.blocks if block.level == 0}
+        self._infeasible |= not hard.isdisjoint(phase.plan.nonfinite)
         phase.solver.forget()
         outcome = phase.solver.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:  # nothing to be made of these numbers: stand still, as far as the bounds allow

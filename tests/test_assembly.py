@@ -106,3 +106,24 @@ def test_rounding_is_no_motion(name, pointing):
         command = fast.step(state)
         np.testing.assert_allclose(command.v, slow.step(state).v, atol=1e-9)
         q, v = fast.model.integrate(q, command.v * 5e-3), command.v
+
+
+def test_nullspace_ties_are_not_decided_by_rounding():
+    """Two joints that reach their bounds together, while the stack changes: both kernels hold the same one first."""
+    robot = load("tiago")
+
+    def controller(compiled):
+        stack = Stack([JointLimits(acceleration=20.0)], [Position(robot.hands[0], gain=20.0)], [Posture()])
+        return stack, Controller(robot, stack, solver="nullspace", dt=5e-3, compiled=compiled)
+
+    (stack, fast), (twin, slow) = controller(True), controller(False)
+    q, v = robot.home, np.zeros(fast.model.nv)
+    for k in range(120):
+        if k == 20:
+            for each in (stack, twin):
+                each["position_" + robot.hands[0]].reference = [1.5, 0.5, 0.3]
+                each.push(CenterOfMass(reference=[0.1, 0.1, 0.6]), level=2, insert=True, ramp=0.1)
+        state = State(k * 5e-3, q, v)
+        command = fast.step(state)
+        np.testing.assert_allclose(command.v, slow.step(state).v, atol=1e-9)
+        q, v = fast.model.integrate(q, command.v * 5e-3), command.v

@@ -50,6 +50,8 @@ def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
     found = [] if outcome.ticks >= ticks else [f"only {outcome.ticks} of {ticks} ticks were done"]
     if outcome.infeasible_ticks:
         found.append(f"{outcome.infeasible_ticks} ticks were infeasible")
+    if outcome.nonfinite_ticks:
+        found.append(f"{outcome.nonfinite_ticks} ticks had to leave out an entry that was not finite")
     for name in outcome.hard:
         if not (outcome.max_violation[name] <= KEPT):
             found.append(f"{name} was broken by {outcome.max_violation[name]:.2g}")
