@@ -189,11 +189,13 @@ class Plan:
                 f"{block.entry.name}: gave {rows.lower.size} rows, but {block.rows.stop - block.rows.start} when it "
                 "joined the stack; the number of rows may not change from tick to tick"
             )
-        np.multiply(rows.A.T, block.scale, out=self.AT[:, block.rows])
+        np.multiply(rows.A, block.scale, out=self.problem.A[block.rows])
         lower, upper = self.problem.lower[block.rows], self.problem.upper[block.rows]
         np.multiply(rows.lower, block.scale, out=lower)
-        np.multiply(rows.upper, block.scale, out=upper)
-        if rows.lower is not rows.upper:
+        if rows.lower is rows.upper:
+            upper[:] = lower
+        else:
+            np.multiply(rows.upper, block.scale, out=upper)
             self.crossed += _meet(lower, upper)
 
     def _set_dt(self, dt: float) -> None:

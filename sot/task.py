@@ -109,7 +109,7 @@ class Task(Entry):
             raise TaskError(f"{self.name}: gain: expected 1 or {self._dim} numbers, got {gain.size}")
 
     def rows(self, model: Model, tick: Tick) -> Rows:
-        error, jacobian = np.atleast_1d(self.error(model)), np.atleast_2d(self.jacobian(model))
+        error, jacobian = as_rows(self.error(model), 1), as_rows(self.jacobian(model), 2)
         wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
         if self._dim is not None and wanted.shape != (self._dim,):
             raise TaskError(f"{self.name}: the error has shape {wanted.shape}, but it had {self._dim} rows before")
@@ -227,6 +227,13 @@ class FeatureTask(Task):
 
     def row_labels(self, dim: int) -> list[str]:
         return self.feature.labels()
+
+
+def as_rows(value: np.ndarray | float, ndim: int) -> np.ndarray:
+    """What a task gave, as an array of so many dimensions."""
+    if type(value) is np.ndarray and value.ndim == ndim:
+        return value
+    return np.atleast_1d(value) if ndim == 1 else np.atleast_2d(value)
 
 
 def pick(mask: Mask | None, labels: list[str], where: str) -> np.ndarray:

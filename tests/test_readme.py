@@ -55,4 +55,5 @@ def test_links_lead_somewhere(page):
 def test_files_that_are_named_exist(page):
     folders = "sot|tasks|robots|docs|examples|tests|benchmarks"
     for name in re.findall(rf"`((?:{folders})/[\w./]+)`", page.read_text(encoding="utf-8")):
-        assert (ROOT / name).exists(), f"{page.name}: {name}"
+        made_later = name.startswith("benchmarks/.venvs")
+        assert made_later or (ROOT / name).exists(), f"{page.name}: {name}"
