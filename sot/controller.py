@@ -118,6 +118,7 @@ class Controller:
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
         self._lost: Entry | None = None
+        self.phases: list[Phase] = []
         for entry in stack:
             entry.work_for(self)
             entry.reset()
