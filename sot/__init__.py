@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.entry import Tick as Tick
     from sot.feature import Feature as Feature
     from sot.gain import AdaptiveGain as AdaptiveGain
+    from sot.ik import solve_ik as solve_ik
+    from sot.ik import solve_ik_batch as solve_ik_batch
     from sot.lie import SE3 as SE3
     from sot.loop import Loop as Loop
     from sot.loop import run as run
@@ -62,6 +64,7 @@ _HOMES = {
     "entry": ("Box", "Constraint", "Rows", "Tick"),
     "feature": ("Feature",),
     "gain": ("AdaptiveGain",),
+    "ik": ("solve_ik", "solve_ik_batch"),
     "lie": ("SE3",),
     "loop": ("Loop", "run"),
     "model": ("Model",),

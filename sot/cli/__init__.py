@@ -88,6 +88,14 @@ def parser() -> argparse.ArgumentParser:
     )
     _run_options(demo)
 
+    ik = commands.add_parser("ik", allow_abbrev=False, help="joint angles that bring a frame to a place")
+    ik.add_argument("robot", metavar="ROBOT", help="a robot, or a file (.yaml, .urdf, .xml)")
+    ik.add_argument("--frame", required=True, metavar="NAME", help="the frame; see `sot show ROBOT`")
+    ik.add_argument("--position", nargs=3, type=float, required=True, metavar=("X", "Y", "Z"), help="m, in the world")
+    ik.add_argument("--rpy", nargs=3, type=float, metavar=("R", "P", "Y"), help="roll, pitch, yaw, rad; or any")
+    ik.add_argument("--restarts", type=_count, default=50, metavar="N", help="random starts before giving up")
+    _json(ik)
+
     bench = commands.add_parser("bench", allow_abbrev=False, help="time of a tick, stage by stage")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="by default all")
     bench.add_argument("--ticks", type=_count, metavar="N", help="ticks per case")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import sys
@@ -9,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sot.checks import vector
 from sot.cli import show as tables
 from sot.config import RunConfig, load_run
 from sot.controller import Controller
@@ -130,6 +132,29 @@ def demo_command(headless: bool, realtime: bool, duration: float | None, as_json
 
     outcome = demo(headless=headless, duration=duration, realtime=realtime or None)
     return _finish(outcome, failures(outcome), as_json)
+
+
+def ik_command(
+    robot: str, frame: str, position: list[float], rpy: list[float] | None, restarts: int, as_json: bool
+) -> int:
+    """Find joint angles that bring a frame to a position, and to an orientation if one is asked for."""
+    from sot.ik import solve_ik
+    from sot.lie import SE3, as_rotation
+    from sot.robots import load
+    from sot.tasks import Pose, Position
+
+    description = load(robot)
+    if rpy is None:
+        target = Position(frame, reference=position)
+    else:
+        target = Pose(frame, reference=SE3(as_rotation(rpy, "--rpy"), vector(position, 3, "--position")))
+    result = solve_ik(description, target, restarts=restarts)
+    if as_json:
+        _print_json({**dataclasses.asdict(result), "q": result.q.tolist()})
+    else:
+        print(tables.configuration(description, result.q))
+        print(f"\n{result.reason} ({1e3 * result.seconds:.1f} ms)")
+    return 0 if result else 1
 
 
 def bench_command(cases: list[str], ticks: int | None, as_json: bool) -> int:

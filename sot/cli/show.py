@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sot.config.catalog import built_in
 from sot.config.signature import in_words, parameters, summary
 from sot.controller import Controller
@@ -35,6 +37,12 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_cell, value))
     return "" if value is None else str(value)
+
+
+def configuration(robot: Description, q: np.ndarray) -> str:
+    """A configuration as a table of joints."""
+    model = Model(robot)
+    return table([{"joint": name, "q": q[joint.q].tolist()} for name, joint in model.joints.items()])
 
 
 # -- lists -------------------------------------------------------------------------------------------

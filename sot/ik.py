@@ -1,0 +1,242 @@
+"""Inverse kinematics in one call: a configuration that meets one or several targets.
+
+    result = sot.solve_ik(panda, Pose("panda_hand", reference=T_world_hand))
+
+Levenberg–Marquardt on the manifold with joint limits as exact bounds of every step: with the errors e and Jacobians J
+of all targets,
+
+    min ‖J δ + e‖² + μ ‖δ‖²   subject to   q_min ≤ q ⊕ δ ≤ q_max,   q ← q ⊕ δ,   μ ∝ ‖e‖².
+
+μ vanishes with the error, so convergence is quadratic at the end; where a target cannot be met it stays, and the
+steps with it small. A search that stalls starts again from a random configuration.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from sot import limits
+from sot.checks import positive, vector
+from sot.description import Description
+from sot.entry import Tick
+from sot.errors import TaskError
+from sot.formulation import Velocity
+from sot.gears import Gears
+from sot.model import Model
+from sot.plan import Plan
+from sot.solvers.lexicographic import Lexicographic
+from sot.task import FeatureTask
+
+DAMPING = 1e-2  # μ / ‖e‖²
+FLOOR = 1e-12  # smallest μ
+LARGEST_STEP = 1.0  # rad or m that a joint moves in one iteration
+STALLED = 15  # iterations without getting nearer by a tenth after which a search is given up
+
+
+@dataclass(frozen=True)
+class IkResult:
+    """What a search found.
+
+    Attributes:
+        success: True if all targets are met within the tolerance.
+        q: The best configuration that was found, inside the joint limits, shape (nq,).
+        error: Norm of each target's error at q, m and rad.
+        iterations: Iterations in all.
+        restarts: How often the search began anew.
+        seconds: Time it took, s.
+        reason: In words, why it ended.
+    """
+
+    success: bool
+    q: np.ndarray
+    error: dict[str, float]
+    iterations: int
+    restarts: int
+    seconds: float
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.success
+
+
+def solve_ik(
+    robot: Description,
+    targets: FeatureTask | Sequence[FeatureTask],
+    *,
+    q0: np.ndarray | None = None,
+    tolerance: float = 1e-6,
+    restarts: int = 50,
+    iterations: int = 100,
+    seed: int = 0,
+) -> IkResult:
+    """Find a configuration inside the joint limits that meets all targets.
+
+    Args:
+        robot: What `sot.robots.load` gives.
+        targets: Tasks with fixed references: `Pose("panda_hand", reference=T)`. Masks and weights count, gains do
+            not. Several targets are met together.
+        q0: Where to begin, shape (nq,); the robot's home by default. The nearest solution is likely, not certain.
+        tolerance: Largest error of a target, m and rad.
+        restarts: How often to begin anew from a random configuration.
+        iterations: Iterations of one search.
+        seed: Of the random configurations; the same seed gives the same answer.
+    """
+    begin = perf_counter()
+    search = _Search(robot, [targets] if isinstance(targets, FeatureTask) else list(targets), tolerance)
+    start = robot.home if q0 is None else vector(q0, search.model.nq, "solve_ik: q0", repeat=False)
+    q, used, attempts = search.run(start, restarts, iterations, np.random.default_rng(seed))
+    return search.result(q, used, attempts, perf_counter() - begin)
+
+
+def solve_ik_batch(
+    robot: Description,
+    targets: Iterable[FeatureTask | Sequence[FeatureTask]],
+    *,
+    progress: bool = False,
+    **options: float,
+) -> list[IkResult]:
+    """`solve_ik` for many targets, each beginning where the last success ended.
+
+    Args:
+        robot: What `sot.robots.load` gives.
+        targets: One task, or one list of tasks, per problem.
+        progress: Show on the terminal how far it is.
+        **options: As for `solve_ik`.
+    """
+    problems, results, q0 = list(targets), [], robot.home
+    for k, problem in enumerate(problems):
+        result = solve_ik(robot, problem, q0=q0, **options)  # type: ignore[arg-type]  # checked there
+        q0 = result.q if result else q0
+        results.append(result)
+        if progress:
+            _show_progress(k + 1, len(problems), sum(map(bool, results)))
+    return results
+
+
+def _show_progress(done: int, total: int, solved: int) -> None:
+    bar = "█" * (30 * done // total)
+    end = "\n" if done == total else ""
+    print(f"\r{bar:<30} {done}/{total}, {solved} solved", end=end, file=sys.stderr, flush=True)
+
+
+class _Search:
+    """One problem: the rows of its targets, laid out once."""
+
+    def __init__(self, robot: Description, targets: list[FeatureTask], tolerance: float) -> None:
+        if not targets or not all(isinstance(target, FeatureTask) for target in targets):
+            raise TaskError(f"solve_ik: expected tasks such as Pose(…, reference=…), got {targets!r}")
+        self.model = Model(robot)
+        self.tolerance = positive(tolerance, "solve_ik: tolerance")
+        # With dt = 1 s and the whole error asked for at once, a velocity is a step.
+        self._tick = Tick(0.0, 1.0, np.zeros(self.model.nv))
+        # The empty last level keeps postures among the rows: here the metric is the damping.
+        gears = (Gears(gain=np.inf),) if robot.mimics else ()
+        levels = (gears, tuple(_whole_error(target) for target in targets), ())
+        self._plan = Plan(levels, Velocity(self.model), weighted=False)
+        self._solver = Lexicographic(self._plan.problem, strict=1)
+        self._index, self._low, self._high = limits.positions(self.model, None, 0.0, "solve_ik")
+
+    def run(
+        self, q0: np.ndarray, restarts: int, iterations: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int, int]:
+        """Search from q0, then from random configurations. Returns the best q, iterations and restarts used."""
+        used, best_q, best = 0, q0, math.inf
+        q = self._inside(np.array(q0, dtype=float))
+        for attempt in range(restarts + 1):
+            q, worst, count = self._descend(q, iterations)
+            used += count
+            if worst < best:
+                best_q, best = q, worst
+            if best <= self.tolerance:
+                return best_q, used, attempt
+            q = self._random(q0, rng)
+        return best_q, used, restarts
+
+    def _descend(self, q: np.ndarray, iterations: int) -> tuple[np.ndarray, float, int]:
+        """Iterate until the targets are met or nothing gets better; returns q, the largest error, and the count."""
+        best_q, best, since = q, math.inf, 0
+        for count in range(iterations):
+            worst = self._look(q)
+            if worst < best:
+                since = 0 if worst < 0.9 * best else since + 1
+                best_q, best = q, worst
+            else:
+                since += 1
+            if best <= self.tolerance or since > STALLED:
+                return best_q, best, count
+            q = self._inside(self.model.integrate(q, self._step(q)))
+        return best_q, best, iterations
+
+    def _look(self, q: np.ndarray) -> float:
+        """Rows at q; returns the largest error of a target."""
+        self.model.update(q, self._tick.previous)
+        self._plan.write(self._tick)
+        return max(self._errors().values())
+
+    def _errors(self) -> dict[str, float]:
+        """Norm of the error of each target (and of the gears), from the rows that ask for its opposite."""
+        wanted = self._plan.problem.lower
+        return {
+            block.entry.name: float(np.linalg.norm(wanted[block.rows])) / block.scale for block in self._plan.blocks
+        }
+
+    def _step(self, q: np.ndarray) -> np.ndarray:
+        problem = self._plan.problem
+        size = float(problem.lower @ problem.lower)
+        problem.metric[:] = math.sqrt(DAMPING * size + FLOOR)
+        limited = self._index >= 0
+        problem.x_lower[:], problem.x_upper[:] = -LARGEST_STEP, LARGEST_STEP
+        position = q[self._index[limited]]
+        problem.x_lower[limited] = np.maximum(self._low[limited] - position, -LARGEST_STEP)
+        problem.x_upper[limited] = np.minimum(self._high[limited] - position, LARGEST_STEP)
+        problem.target[:] = 0.0
+        self._solver.solve(cap=100)
+        return self._solver.x
+
+    def _inside(self, q: np.ndarray) -> np.ndarray:
+        """q with every joint inside its limits."""
+        limited = self._index >= 0
+        places = self._index[limited]
+        q[places] = np.clip(q[places], self._low[limited], self._high[limited])
+        return q
+
+    def _random(self, q0: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Joints anywhere between their limits, endless ones anywhere; the base where it began."""
+        step = rng.uniform(-math.pi, math.pi, self.model.nv)
+        if self.model.robot.root != "fixed":
+            step[self.model.joints["root_joint"].v] = 0.0
+        q = self.model.integrate(np.array(q0, dtype=float), step)
+        bounded = (self._index >= 0) & np.isfinite(self._low) & np.isfinite(self._high)
+        q[self._index[bounded]] = rng.uniform(self._low[bounded], self._high[bounded])
+        return self._inside(q)
+
+    def result(self, q: np.ndarray, iterations: int, restarts: int, seconds: float) -> IkResult:
+        """What is to be said of a configuration."""
+        worst = self._look(q)
+        errors = self._errors()
+        if worst <= self.tolerance:
+            reason = f"all targets met after {iterations} iterations"
+        else:
+            furthest = max(errors, key=errors.__getitem__)
+            reason = (
+                f"{furthest} misses by {errors[furthest]:.3g} at best, after {restarts + 1} searches: "
+                "probably out of reach, or in conflict with joint limits or other targets"
+            )
+        return IkResult(worst <= self.tolerance, q, errors, iterations, restarts, seconds, reason)
+
+
+def _whole_error(target: FeatureTask) -> FeatureTask:
+    """A copy of a task that asks for its whole error at once; the user's own may be at work in a controller."""
+    twin = copy.copy(target)
+    twin.feature = copy.copy(target.feature)
+    twin.leave()
+    twin.reset()
+    twin.gain = np.inf
+    return twin
