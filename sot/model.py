@@ -44,7 +44,7 @@ class Model:
         self.data = self.pin.createData()
         self.nq, self.nv = self.pin.nq, self.pin.nv
         self.joints = {name: self._joint(i, name) for i, name in enumerate(self.pin.names) if i > 0}
-        self.frames = {frame.name: i for i, frame in enumerate(self.pin.frames)}
+        self.frames = robot.frames
         self.q = robot.home.copy()
         self.v = np.zeros(self.nv)
         self._views()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -93,6 +94,11 @@ class Description:
     def mass(self) -> float:
         """Total mass of what moves, kg. A fixed base does not count."""
         return float(pin.computeTotalMass(self.pin_model))
+
+    @cached_property
+    def frames(self) -> dict[str, int]:
+        """Index of each frame by its name."""
+        return {frame.name: i for i, frame in enumerate(self.pin_model.frames)}
 
     @property
     def actuated(self) -> np.ndarray:
