@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,11 @@ def test_importing_sot_is_cheap():
 
     code = "import sot, sys; print(sorted({'numpy', 'numba', 'pinocchio', 'meshcat', 'yaml'} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_every_package_is_shipped():
+    """A folder that is not in pyproject.toml works in an editable install and is missing from a wheel."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = set(re.findall(r'"(sot[\w.]*)"', re.search(r"\npackages = \[(.*?)\]", text, re.S).group(1)))
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "sot").rglob("__init__.py")}
+    assert listed == found | {"sot.tasks", "sot.robots"}
