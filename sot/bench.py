@@ -129,7 +129,8 @@ def run_cases(names: list[str] | None = None, ticks: int | None = None) -> dict[
         ticks: Ticks that are measured.
 
     Returns:
-        {"cases": {name: {"p50_us", "p99_us", "max_us", "stages_us", "ticks", "error", "active"}}}
+        {"cases": {name: {"p50_us", "p99_us", "max_us", "stages_us", "stages_p99_us", "stages_max_us", "ticks",
+        "error", "active"}}}; `stages_us` are medians.
     """
     chosen = names or list(CASES)
     for name in chosen:
@@ -144,11 +145,14 @@ def _run(case: Case, ticks: int) -> dict[str, Any]:
     robot = load(case.robot)
     whole, staged = _measure(case, robot, ticks, _timed_step), _measure(case, robot, ticks, _staged_step)
     total = whole["times"].sum(axis=1)
+    stages = dict(zip(STAGES, staged["times"].T, strict=True))
     return {
         "p50_us": float(np.median(total)),
         "p99_us": float(np.percentile(total, 99)),
         "max_us": float(total.max()),
-        "stages_us": dict(zip(STAGES, np.median(staged["times"], axis=0).tolist(), strict=True)),
+        "stages_us": {stage: float(np.median(times)) for stage, times in stages.items()},
+        "stages_p99_us": {stage: float(np.percentile(times, 99)) for stage, times in stages.items()},
+        "stages_max_us": {stage: float(times.max()) for stage, times in stages.items()},
         "ticks": ticks,
         "error": whole["error"],
         "active": whole["active"],
@@ -210,16 +214,16 @@ def _final_error(controller: Controller, name: str, state: State) -> float:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The result of `run_cases` as text."""
-    heads = ["case", "p50 µs", "p99 µs", "max µs", *STAGES, "active", "error mm"]
-    lines = [heads]
+    """The result of `run_cases` as text: median, 99th percentile and maximum of the tick and of its stages."""
+    lines = [["case", "µs", "tick", *STAGES, "active", "error mm"]]
     for name, case in result["cases"].items():
-        stages = [f"{case['stages_us'][stage]:.1f}" for stage in STAGES]
-        figures = [f"{case[key]:.1f}" for key in ("p50_us", "p99_us", "max_us")]
-        lines.append([name, *figures, *stages, f"{case['active']:.1f}", f"{1e3 * case['error']:.3f}"])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    first, *rest = widths
+        found = [f"{case['active']:.1f}", f"{1e3 * case['error']:.3f}"]
+        for row, (figure, key) in enumerate((("p50", ""), ("p99", "_p99"), ("max", "_max"))):
+            stages = [f"{case[f'stages{key}_us'][stage]:.1f}" for stage in STAGES]
+            tick = f"{case[f'{figure}_us']:.1f}"
+            lines.append([name if row == 0 else "", figure, tick, *stages, *(found if row == 0 else ["", ""])])
+    first, *rest = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
-        "  ".join([line[0].ljust(first), *(cell.rjust(w) for cell, w in zip(line[1:], rest, strict=True))])
+        "  ".join([line[0].ljust(first), *(cell.rjust(w) for cell, w in zip(line[1:], rest, strict=True))]).rstrip()
         for line in lines
     )

@@ -26,12 +26,9 @@ ROBOTS = (
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
 
 
-def stack_for(robot: sot.Description, solver: str) -> sot.Stack:
-    """A stack that fits every robot: feet stay, the centre of mass sways, hands turn, and the posture is kept.
-
-    Limits are left out where only equalities have a meaning.
-    """
-    limits = [] if solver == "nullspace" else [JointLimits(acceleration=50.0)]
+def stack_for(robot: sot.Description) -> sot.Stack:
+    """A stack that fits every robot: feet stay, the centre of mass sways, hands turn, and the posture is kept."""
+    limits = [JointLimits(acceleration=50.0)]
     feet: list[Entry] = [
         (Pose if len(foot.points) > 1 else Position)(foot.frame, gain=50.0) for foot in robot.feet
     ]
@@ -51,7 +48,7 @@ def _turning(robot: sot.Description) -> Reference:
 def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Commands, shape (TICKS / EVERY, nv), and norms of the tasks' errors, shape (TICKS / EVERY, tasks)."""
     description = load(name)
-    robot, stack = Kinematic(description, dt=DT), stack_for(description, solver)
+    robot, stack = Kinematic(description, dt=DT), stack_for(description)
     controller = sot.Controller(description, stack, solver=solver, dt=DT, compiled=compiled)
     commands, errors = [], []
     for tick in range(TICKS):

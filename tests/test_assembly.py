@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sot import SE3, AdaptiveGain, Controller, Stack, State, circle, sine
+from sot import SE3, AdaptiveGain, Controller, Stack, State, circle, move, sine
 from sot.lie import exp3
 from sot.robots import load
 from sot.tasks import CenterOfMass, Direction, JointLimits, Orientation, Pose, Position, Posture
@@ -123,6 +123,32 @@ def test_nullspace_ties_are_not_decided_by_rounding():
             for each in (stack, twin):
                 each["position_" + robot.hands[0]].reference = [1.5, 0.5, 0.3]
                 each.push(CenterOfMass(reference=[0.1, 0.1, 0.6]), level=2, insert=True, ramp=0.1)
+        state = State(k * 5e-3, q, v)
+        command = fast.step(state)
+        np.testing.assert_allclose(command.v, slow.step(state).v, atol=1e-9)
+        q, v = fast.model.integrate(q, command.v * 5e-3), command.v
+
+
+def test_both_kernels_take_the_same_rank_near_a_singularity():
+    """With its arm at the limits, Tiago's head and base move the centre of mass along nearly the same line."""
+    robot = load("tiago")
+
+    def controller(compiled):
+        move_hand = move(by=[0.3, 0.1, -0.2], duration=0.3)
+        hand = Pose(robot.hands[0], name="hand", mask=["x", "z", "ry"], gain=[5, 6, 7, 8, 9, 10], reference=move_hand)
+        turn = Orientation(robot.hands[0], gain=AdaptiveGain(near=10.0, far=1.0, slope=3.0))
+        stack = Stack([JointLimits(acceleration=20.0)], [turn], [hand], [Posture(weight=0.3, gain=2.0)])
+        return stack, Controller(robot, stack, solver="nullspace", dt=5e-3, compiled=compiled)
+
+    (stack, fast), (twin, slow) = controller(True), controller(False)
+    q, v = robot.home, np.zeros(fast.model.nv)
+    for k in range(80):
+        if k == 20:
+            for each in (stack, twin):
+                each.push(CenterOfMass(name="com", mask="xy"), level=1, ramp=0.1)
+        if k == 60:
+            for each in (stack, twin):
+                each.swap("com", "hand", ramp=0.1)
         state = State(k * 5e-3, q, v)
         command = fast.step(state)
         np.testing.assert_allclose(command.v, slow.step(state).v, atol=1e-9)
