@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def solve_ik_batch(
     targets: Iterable[FeatureTask | Sequence[FeatureTask]],
     *,
     progress: bool = False,
-    **options: float,
+    **options: Any,
 ) -> list[IkResult]:
     """`solve_ik` for many targets, each beginning where the last success ended.
 
@@ -112,7 +113,7 @@ def solve_ik_batch(
     """
     problems, results, q0 = list(targets), [], robot.home
     for k, problem in enumerate(problems):
-        result = solve_ik(robot, problem, q0=q0, **options)  # type: ignore[arg-type]  # checked there
+        result = solve_ik(robot, problem, q0=q0, **options)
         q0 = result.q if result else q0
         results.append(result)
         if progress:

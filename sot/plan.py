@@ -18,7 +18,7 @@ from sot.formulation import Velocity
 from sot.model import Model
 from sot.nonfinite import drop_nonfinite
 from sot.problem import Problem
-from sot.tables import Boxes, Lines, Postures
+from sot.tables import Boxes, LimitsJoints, Lines, Postures
 from sot.task import FeatureTask, Task
 from sot.viability import count_outside
 
@@ -140,7 +140,7 @@ class Plan:
         self._python_boxes = []
         # Where hard boxes leave nothing between them the earlier wins: first what a motor cannot do.
         for box in sorted(self.boxes, key=lambda box: not _bounds_acceleration(box, self.model)):
-            if self.compiled and Boxes.takes(box):
+            if self.compiled and isinstance(box, LimitsJoints):
                 self.joint_boxes.add(box)
             else:
                 self._python_boxes.append(box)
@@ -175,8 +175,8 @@ class Plan:
             self._write(block, self.formulation.rows(block.entry, tick))
         for box in self._python_boxes:
             box.begin(self.model, tick)
-            if Boxes.takes(box):
-                self.crossed += count_outside(box.joint_box(self.model), self.model.q)  # type: ignore[attr-defined]
+            if isinstance(box, LimitsJoints):
+                self.crossed += count_outside(box.joint_box(self.model), self.model.q)
             self.crossed += _intersect(self.problem, *self.formulation.box(box, tick))
 
     def _write(self, block: Block, rows: Rows) -> None:
@@ -214,7 +214,7 @@ class Plan:
 
 
 def _bounds_acceleration(box: Box, model: Model) -> bool:
-    return Boxes.takes(box) and bool(np.isfinite(box.joint_box(model).a_max).any())  # type: ignore[attr-defined]
+    return isinstance(box, LimitsJoints) and bool(np.isfinite(box.joint_box(model).a_max).any())
 
 
 def _picked_columns(entry: Entry) -> np.ndarray | None:

@@ -6,9 +6,11 @@ Each table takes the entries it knows and says no to the others, which then keep
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 
-from sot.entry import Box, Entry, Tick
+from sot.entry import Entry, Tick
 from sot.features.com import CenterOfMass
 from sot.features.frame import FrameOrientation, FramePose, FramePosition
 from sot.features.joints import JointPosture
@@ -23,6 +25,14 @@ Framed = FramePose | FramePosition | FrameOrientation
 SHAPES: dict[type, int] = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
 AXES = {"local": op.LOCAL, "world": op.WORLD, "aligned": op.ALIGNED}
 SCRATCH = 18  # numbers at the end of the parameters that the kernel uses for itself
+
+
+@runtime_checkable
+class LimitsJoints(Protocol):
+    """A box made of joint limits, which the compiled assembly knows."""
+
+    def joint_box(self, model: Model) -> JointBox:
+        """The limits."""
 
 
 class Lines:
@@ -169,20 +179,15 @@ class Postures:
 
 
 class Boxes:
-    """Hard joint limits: any box that offers `joint_box`."""
+    """Hard joint limits."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._boxes: list[JointBox] = []
 
-    @staticmethod
-    def takes(entry: Entry) -> bool:
-        """True if the box is made of joint limits."""
-        return hasattr(entry, "joint_box")
-
-    def add(self, box: Box) -> None:
+    def add(self, box: LimitsJoints) -> None:
         """Give a box its table."""
-        self._boxes.append(box.joint_box(self.model))  # type: ignore[attr-defined]  # `takes` looked for it
+        self._boxes.append(box.joint_box(self.model))
 
     def finish(self) -> None:
         """Pack the limits into arrays."""

@@ -97,11 +97,17 @@ def test_without_real_time_nothing_waits() -> None:
 # -- runs --------------------------------------------------------------------------------------------------------
 
 
-def panda_run(dt: float, duration: float = 2.5, **options: object) -> tuple[sot.Run, np.ndarray]:
+def panda_run(
+    dt: float,
+    duration: float = 2.5,
+    legs: tuple[float, float] = (1.2, 1.0),
+    gain: float = 20.0,
+    **options: object,
+) -> tuple[sot.Run, np.ndarray]:
     """The hand goes to a place and back while the posture is held; returns its way, shape (ticks, 3)."""
     panda = load("panda")
-    reference = sot.waypoints([sot.SE3(np.diag([1.0, -1.0, -1.0]), np.array(p)) for p in POINTS], [1.2, 1.0])
-    hand = Pose("panda_hand", reference=reference, gain=20.0)
+    reference = sot.waypoints([sot.SE3(np.diag([1.0, -1.0, -1.0]), np.array(p)) for p in POINTS], legs)
+    hand = Pose("panda_hand", reference=reference, gain=gain)
     stack = sot.Stack([JointLimits()], [hand], [Posture()])
     way: list[np.ndarray] = []
 
@@ -139,6 +145,19 @@ def test_200_hz_and_1_khz_give_the_same_motion() -> None:
     assert np.ptp(way, axis=0).max() > 0.2  # it did move
     assert np.abs(way - fine_way[::5]).max() <= 1e-4
     assert slow.final_error["pose_panda_hand"] <= 1e-4 and fast.final_error["pose_panda_hand"] <= 1e-4
+
+
+def test_what_is_left_between_periods_shrinks_with_them() -> None:
+    """A faster motion at half the gain: a held velocity is an arc where a line is asked for, an error of order dt."""
+
+    def way(dt: float) -> np.ndarray:
+        return panda_run(dt, 1.8, legs=(0.8, 0.6), gain=10.0)[1]
+
+    finest = way(2.5e-4)
+    coarse, medium, fine = (np.abs(way(dt) - finest[:: round(dt / 2.5e-4)]).max() for dt in (5e-3, 2e-3, 1e-3))
+    assert coarse <= 5e-4  # m
+    assert 2.0 <= coarse / medium <= 3.5  # 2.5 times the period, a little more against a finest that is not zero
+    assert 2.0 <= medium / fine <= 3.0
 
 
 @pytest.mark.parametrize("dt", [5e-3, 1e-3])

@@ -57,6 +57,7 @@ URDF_MISTAKES = {
     "empty mass": ('<mass value="1"/>', "<mass/>", "'value' is missing"),
     "no mass": ('<mass value="1"/>', "", "<inertial> has no <mass>"),
     "no inertia": ('<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', "", "has no <inertia>"),
+    "negative inertia": ('iyy="1"', 'iyy="-1"', "link 'a': the inertia iyy is negative"),
     "half inertia": ('ixy="0" ', "", "'ixy' is missing"),
     "nan inertia": ('ixx="1"', 'ixx="nan"', "ixx='nan'"),
     "unknown leader": ('<mimic joint="j1"', '<mimic joint="j9"', "joint 'j3': <mimic>: unknown joint 'j9'"),

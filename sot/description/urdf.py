@@ -94,7 +94,9 @@ def _check_inertial(link: Element) -> None:
         raise link.error(f"the mass is negative: {mass.attributes['value']} kg")
     for attribute in INERTIA:
         inertia.text(attribute)
-        inertia.numbers(attribute, 1)
+        value = inertia.numbers(attribute, 1)[0]
+        if attribute in ("ixx", "iyy", "izz") and not (value >= -1e-12):  # exported files round
+            raise link.error(f"the inertia {attribute} is negative: {value:g} kg·m²")
 
 
 def _check_joint(joint: Element, links: dict[str, Element]) -> None:
