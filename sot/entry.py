@@ -13,6 +13,7 @@ import numpy as np
 from sot.checks import positive
 from sot.errors import TaskError
 from sot.model import Model
+from sot.sketch import Drawing
 
 
 @dataclass(slots=True)
@@ -118,6 +119,20 @@ class Entry(ABC):
     def labels(self, count: int) -> list[str]:
         """A short name for each row, used in reports."""
         return [str(i) for i in range(count)]
+
+    def facts(self, model: Model, tick: Tick, v: np.ndarray) -> dict[str, float | str]:
+        """What is worth knowing of the entry at this tick, by name; `explain()` shows it.
+
+        Args:
+            model: The robot at the tick's state.
+            tick: The tick.
+            v: The velocity that was commanded.
+        """
+        return {}
+
+    def sketch(self, model: Model) -> list[Drawing]:
+        """What a viewer draws for the entry, at the model's state."""
+        return []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"

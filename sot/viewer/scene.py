@@ -16,53 +16,12 @@ from sot.features import CenterOfMass, FrameOrientation, FramePose, FramePositio
 from sot.lie import SE3
 from sot.model import Model
 from sot.reference import Hold
+from sot.sketch import Body, Box, Colour, Cylinder, MeshFile, Sphere, Triangles
 from sot.task import FeatureTask
-
-Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each 0 to 1
 
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
 MESHES = (".dae", ".obj", ".stl")  # files that browsers can read
 TOUCHING = 0.01  # m above the lowest foot point up to which others count as touching the ground
-
-
-@dataclass(frozen=True)
-class MeshFile:
-    """A mesh in a file that browsers can read."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
-class Triangles:
-    """A mesh given by its corners."""
-
-    vertices: np.ndarray  # (n, 3), m
-    faces: np.ndarray  # (k, 3), indices
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box."""
-
-    lengths: tuple[float, float, float]  # m
-
-
-@dataclass(frozen=True)
-class Sphere:
-    """A ball."""
-
-    radius: float  # m
-
-
-@dataclass(frozen=True)
-class Cylinder:
-    """A cylinder along z."""
-
-    radius: float  # m
-    length: float  # m
-
-
-Body = MeshFile | Triangles | Box | Sphere | Cylinder
 
 
 @dataclass(frozen=True)

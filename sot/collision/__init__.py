@@ -1,0 +1,1 @@
+"""Collisions: bodies of a robot and around it, which pairs to watch, and how far apart they are."""
