@@ -194,7 +194,7 @@ def _staged_step(controller: Controller, state: State) -> tuple[Command, list[fl
     marks = [perf_counter_ns()]
     controller.model.update(state.q, state.v)
     marks.append(perf_counter_ns())
-    phase.plan.write(tick)
+    phase.write(tick)
     marks.append(perf_counter_ns())
     phase.solver.solve(controller.max_iterations)
     marks.append(perf_counter_ns())

@@ -15,6 +15,7 @@ from sot.formulation import Velocity
 from sot.gears import Following, Gears
 from sot.model import Model
 from sot.plan import Levels, Plan
+from sot.shaping import Shaping, shaping_of
 from sot.solvers.choice import MEANINGS, Solver, make_solver
 from sot.solvers.status import CAPPED, NOT_FINITE
 from sot.stack import Stack
@@ -35,14 +36,22 @@ class Phase:
     Attributes:
         plan: Its rows.
         solver: Its solver.
+        shaping: What its shapers do between rows and solve, if it has any.
         start: When it began to take over, s.
         ramp: Seconds in which it takes over.
     """
 
     plan: Plan
     solver: Solver
+    shaping: Shaping | None
     start: float
     ramp: float
+
+    def write(self, tick: Tick) -> None:
+        """The problem of a tick."""
+        self.plan.write(tick)
+        if self.shaping is not None:
+            self.shaping.apply()
 
     def share(self, time: float) -> float:
         """Part of the command that is its own: 3s² − 2s³ over the ramp."""
@@ -192,7 +201,7 @@ class Controller:
         return report(self)
 
     def _solve(self, phase: Phase, tick: Tick) -> np.ndarray:
-        phase.plan.write(tick)
+        phase.write(tick)
         solver = phase.solver
         outcome = solver.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:
@@ -212,6 +221,8 @@ class Controller:
         phase.plan.drop_nonfinite()
         hard = {block.entry.name for block in phase.plan.blocks if block.level == 0}
         self._infeasible |= not hard.isdisjoint(phase.plan.nonfinite)
+        if phase.shaping is not None:
+            phase.shaping.apply()
         phase.solver.forget()
         outcome = phase.solver.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:  # nothing to be made of these numbers: stand still, as far as the bounds allow
@@ -248,7 +259,7 @@ class Controller:
             self._with_gears(levels), self.formulation, weighted=self.meaning == "weighted", compiled=self.compiled
         )
         solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
-        return Phase(plan, solver, start, ramp)
+        return Phase(plan, solver, shaping_of(plan, self.meaning), start, ramp)
 
     def _with_gears(self, levels: Levels) -> Levels:
         """Joints that follow others do so on level 0, unless the stack says how by itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -14,6 +14,7 @@ from sot.checks import positive
 from sot.errors import TaskError
 from sot.model import Model
 from sot.sketch import Drawing
+from sot.units import unit
 
 
 @dataclass(slots=True)
@@ -120,6 +121,10 @@ class Entry(ABC):
         """A short name for each row, used in reports."""
         return [str(i) for i in range(count)]
 
+    def units(self, count: int) -> list[str]:
+        """Unit of what each row is the speed of: "m", "rad" or nothing. By default what the label says."""
+        return [unit(label) for label in self.labels(count)]
+
     def facts(self, model: Model, tick: Tick, v: np.ndarray) -> dict[str, float | str]:
         """What is worth knowing of the entry at this tick, by name; `explain()` shows it.
 
@@ -168,3 +173,35 @@ class Box(Constraint):
     def rows(self, model: Model, tick: Tick) -> Rows:
         lower, upper = self.box(model, tick)
         return Rows(np.eye(model.nv), lower, upper)
+
+
+class Shaper(Entry):
+    """An entry without rows: before the solve it takes back what tasks of its level ask for where they are weak.
+
+    For the rows of a group of tasks, with Jacobian J = U Σ Vᵀ in the space that higher levels leave and x₀ the
+    command of the stack without them, what is asked for becomes
+
+        b' = b − U (1 − f(Σ)) Uᵀ (b − J x₀)
+
+    so that f = 1 leaves a direction to the tasks and f = 0 hands it over to the rest of the stack.
+
+    Attributes:
+        threshold: Singular value from which on f is 1.
+        length: Metres that count as much as a radian.
+        strength: What `part` said of the last tick, for reports; 0 where nothing was taken back.
+    """
+
+    threshold: float
+    length: float
+    strength: float = 0.0
+
+    @abstractmethod
+    def groups(self, level: Sequence[Entry]) -> list[list[Entry]]:
+        """The tasks of its level that are looked at together."""
+
+    @abstractmethod
+    def part(self, sigma: np.ndarray) -> tuple[np.ndarray, float]:
+        """f of each singular value, largest first, and how strong the intervention is."""
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        return Rows(np.zeros((0, model.nv)), np.zeros(0), np.zeros(0))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sot.entry import Box, Entry, Rows, Tick
+from sot.entry import Box, Entry, Rows, Shaper, Tick
 from sot.errors import SotError, TaskError
 from sot.features.joints import JointPosture
 from sot.formulation import Velocity
@@ -145,7 +145,7 @@ class Plan:
             else:
                 self._python_boxes.append(box)
         for block in self.blocks:
-            if block.entry in self.boxes:
+            if block.entry in self.boxes or isinstance(block.entry, Shaper):
                 continue
             if self.compiled and block.columns is not None and Postures.takes(block.entry):
                 self.postures.add(block.entry, block.columns)

@@ -94,7 +94,7 @@ def _check_inertial(link: Element) -> None:
         raise link.error(f"the mass is negative: {mass.attributes['value']} kg")
     for attribute in INERTIA:
         inertia.text(attribute)
-        value = inertia.numbers(attribute, 1)[0]
+        value = inertia.number(attribute, 0.0)
         if attribute in ("ixx", "iyy", "izz") and not (value >= -1e-12):  # exported files round
             raise link.error(f"the inertia {attribute} is negative: {value:g} kg·m²")
 

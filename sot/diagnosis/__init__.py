@@ -36,6 +36,7 @@ class EntryLine:
         misses: Label, signed amount and unit of each row that misses, largest first.
         active: Number of its inequalities that are active.
         blockers: What keeps it from its goal, hardest first.
+        facts: What the entry says of itself, by name.
     """
 
     name: str
@@ -44,6 +45,7 @@ class EntryLine:
     misses: tuple[tuple[str, float, str], ...]
     active: int
     blockers: tuple[Blocker, ...]
+    facts: dict[str, float | str]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class LevelLine:
         sigma_min: Smallest singular value of the same rows in the same space, not scaled by weights; 0 where
             the rank is not full, NaN without rows.
         sigma_nonzero: Smallest singular value that counts for the rank; NaN at rank 0.
-        damping: Damping λ that was used.
+        damping: Damping λ that was used, the largest of the level; residuals then count from the damped targets.
     """
 
     level: int
@@ -176,7 +178,9 @@ def _levels(tick: SavedTick, pressures: Pressures) -> list[LevelLine]:
         residual = float(np.linalg.norm([entry.residual for entry in entries]))
         rows = sum(entry.rows for entry in entries)
         smallest = sigma[-1] if sigma.size else np.nan
-        lines.append(LevelLine(k, entries, rows, rank, residual, smallest, sigma[rank - 1] if rank else np.nan))
+        nonzero = sigma[rank - 1] if rank else np.nan
+        damping = max((part.damping for part in parts), default=0.0)
+        lines.append(LevelLine(k, entries, rows, rank, residual, smallest, nonzero, damping))
         if k < tick.strict:
             Z = rest
     return lines
@@ -211,7 +215,8 @@ def _entry(part: Part, tick: SavedTick, pressures: Pressures) -> EntryLine:
     active = np.abs(pressures.status[part.rows]) == 1
     count = int(np.count_nonzero(active)) if not part.bounds else _bounds_of(part, tick, pressures)
     blockers = pressures.blockers(part) if misses else []
-    return EntryLine(part.name, part.size, float(np.linalg.norm(violation)), misses, count, tuple(blockers))
+    residual = float(np.linalg.norm(violation))
+    return EntryLine(part.name, part.size, residual, misses, count, tuple(blockers), part.facts)
 
 
 def _misses(part: Part, tick: SavedTick) -> np.ndarray:

@@ -46,7 +46,7 @@ def _level(level: LevelLine) -> list[str]:
             f"{level.rank if first else '':>4}  {entry.active or '–':>6}  {_short(entry.residual):>8}  "
             f"{own if first else ''}".rstrip()
         )
-        lines += _blockers(entry)
+        lines += _blockers(entry) + _facts(entry)
     return lines or [f"{level.level:>5} {'(empty)':{NAME}}"]
 
 
@@ -54,6 +54,11 @@ def _blockers(entry: EntryLine) -> list[str]:
     names = [str(blocker) for blocker in entry.blockers[:SHOWN]]
     hidden = len(entry.blockers) - len(names)
     return _wrap("        blocked by ", [*names, f"and {hidden} more"] if hidden else names) if names else []
+
+
+def _facts(entry: EntryLine) -> list[str]:
+    said = [f"{name} {_short(fact) if isinstance(fact, float) else fact}" for name, fact in entry.facts.items()]
+    return _wrap("        ", said) if said else []
 
 
 def _limits(explanation: Explanation) -> list[str]:

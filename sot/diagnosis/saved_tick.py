@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sot.diagnosis.clash import BoundNames, Clash, Limits, velocity_units
-from sot.entry import Entry, Tick
+from sot.entry import Entry, Shaper, Tick
 from sot.errors import SolveError
 from sot.problem import Problem
 from sot.solvers.choice import make_solver
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
     from sot.plan import Plan
-
-METRES = ("x", "y", "z", "distance", "depth")
-RADIANS = ("rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,8 @@ class Part:
         labels: Name of each row (or column).
         units: Unit of each row, such as "m/s"; empty where not known.
         bounds: True for limits that became bounds on x.
+        facts: What the entry says of itself, by name.
+        damping: How strongly a shaper took back what tasks ask for, λ.
     """
 
     name: str
@@ -49,6 +49,8 @@ class Part:
     labels: tuple[str, ...]
     units: tuple[str, ...]
     bounds: bool
+    facts: dict[str, float | str] = field(default_factory=dict)
+    damping: float = 0.0
 
     @property
     def rows(self) -> slice:
@@ -202,7 +204,7 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         strict=plan.strict,
         meaning=controller.meaning,
         backend=controller.backend,
-        parts=_parts(plan),
+        parts=_parts(plan, tick, solver.x),
         joints=tuple(limits.joints),
         joint_units=tuple(f"{unit}/s" for unit in limits.units),
         bound_names=limits.names(),
@@ -224,24 +226,27 @@ def _copy(problem: Problem) -> Problem:
     return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())})
 
 
-def _parts(plan: Plan) -> tuple[Part, ...]:
+def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
     joint_units = dict(zip(plan.model.velocity_names(), velocity_units(plan.model), strict=True))
     parts = []
     for block in plan.blocks:
         rows, columns = block.rows, () if block.columns is None else tuple(int(c) for c in block.columns)
         count = len(columns) or rows.stop - rows.start
         labels = tuple(block.entry.labels(count)) if count else ()
-        units = tuple(_unit(label, joint_units) for label in labels)
+        units = tuple(_units(block.entry, labels, joint_units)) if labels else ()
         bounds = block.entry in plan.boxes
-        parts.append(
-            Part(block.entry.name, block.level, rows.start, rows.stop, block.scale, columns, labels, units, bounds)
-        )
+        strength = block.entry.strength if isinstance(block.entry, Shaper) else 0.0
+        facts = block.entry.facts(plan.model, tick, x)
+        where = (block.entry.name, block.level, rows.start, rows.stop)
+        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, strength))
     return tuple(parts)
 
 
-def _unit(label: str, joint_units: dict[str, str]) -> str:
-    unit = "m" if label in METRES else "rad" if label in RADIANS else joint_units.get(label)
-    return "" if unit is None else f"{unit}/s"
+def _units(entry: Entry, labels: tuple[str, ...], joint_units: dict[str, str]) -> Iterator[str]:
+    """Unit of each row; rows that are named after a joint have the unit of that joint."""
+    for label, unit in zip(labels, entry.units(len(labels)), strict=True):
+        known = unit or joint_units.get(label, "")
+        yield f"{known}/s" if known else ""
 
 
 def _crossed_rows(plan: Plan, tick: Tick) -> list[Clash]:

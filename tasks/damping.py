@@ -1,0 +1,91 @@
+"""Damped least squares, for tasks that may become singular."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from sot.checks import positive
+from sot.entry import Entry, Shaper
+from sot.errors import TaskError, unknown
+from sot.task import Task
+
+MODES = ("selective", "adaptive", "constant")
+
+
+class Damping(Shaper):
+    """Keeps joint speeds bounded where tasks of its level become singular: v = (JᵀJ + λ²I)⁻¹ Jᵀ b.
+
+    Along each singular direction of J the tasks get the part f = σ² / (σ² + λ²) of what they ask for, and the rest
+    of the stack (a posture, say) decides about what they give up. With the threshold ε and λ₀ at the singularity:
+
+        selective   λᵢ = λ₀ (1 − (σᵢ/ε)²) for σᵢ < ε, else 0; each direction by itself
+        adaptive    λ  = λ₀ (1 − (σ_min/ε)²) for σ_min < ε, else 0; the same for all directions
+        constant    λ  = λ₀ everywhere
+
+    Beyond the threshold the first two change nothing, to the last bit. J is the Jacobian of the tasks in the space
+    that higher levels leave, so a leg that is stretched between a foot on a higher level and the hip counts too.
+    """
+
+    kind = "damping"
+
+    def __init__(
+        self,
+        mode: Literal["selective", "adaptive", "constant"] = "selective",
+        damping: float = 0.05,
+        threshold: float = 0.05,
+        length: float = 1.0,
+        tasks: str | Sequence[str] | None = None,
+        per: Literal["level", "task"] = "level",
+        *,
+        name: str | None = None,
+    ) -> None:
+        """
+        Args:
+            mode: `selective`, `adaptive` or `constant`.
+            damping: λ₀, in the unit of the singular values: rad/s of task speed per rad/s of joint speed.
+            threshold: ε, the singular value from which on nothing is damped. Joint speeds are about 1/ε of task
+                speeds at most. A constant damping has none.
+            length: Metres that count as much as a radian.
+            tasks: Names of the tasks of its level that are damped; by default all of them.
+            per: Look at the whole `level` at once, so that tasks in each other's way count as singular too (their
+                rows weigh as their tasks do), or at each `task` by itself.
+            name: Name in reports and look-ups; by default `damping`.
+        """
+        super().__init__(name=name)
+        if mode not in MODES:
+            raise TaskError(f"{self.name}: mode: {unknown('mode', mode, MODES)}")
+        if per not in ("level", "task"):
+            raise TaskError(f"{self.name}: per: {unknown('choice', per, ('level', 'task'))}")
+        self.mode, self.per = mode, per
+        self.damping = positive(damping, f"{self.name}: damping")
+        self.limit = positive(threshold, f"{self.name}: threshold")
+        self.threshold = np.inf if mode == "constant" else self.limit
+        self.length = positive(length, f"{self.name}: length")
+        self.tasks = [tasks] if isinstance(tasks, str) else None if tasks is None else list(tasks)
+
+    def groups(self, level: Sequence[Entry]) -> list[list[Entry]]:
+        present = {entry.name: entry for entry in level if isinstance(entry, Task)}
+        for task in self.tasks or ():
+            if task not in present:
+                raise TaskError(f"{self.name}: tasks: {unknown('task of the level', task, present)}")
+        chosen = [entry for name, entry in present.items() if self.tasks is None or name in self.tasks]
+        return [[entry] for entry in chosen] if self.per == "task" else [list(chosen)]
+
+    def part(self, sigma: np.ndarray) -> tuple[np.ndarray, float]:
+        damping2 = self._squares(sigma)
+        # f = σ² / (σ² + λ²), which is 1 and not 0/0 where both vanish.
+        with np.errstate(invalid="ignore"):
+            part = np.where(damping2 > 0.0, sigma**2 / (sigma**2 + damping2), 1.0)
+        return part, float(np.sqrt(damping2.max(initial=0.0)))
+
+    def _squares(self, sigma: np.ndarray) -> np.ndarray:
+        """λ² of each direction."""
+        if self.mode == "constant":
+            return np.full(sigma.shape, self.damping**2)
+        weakness = np.maximum(1.0 - (sigma / self.limit) ** 2, 0.0)
+        if self.mode == "adaptive":
+            weakness = np.full(sigma.shape, weakness.max(initial=0.0))
+        return (self.damping * weakness) ** 2

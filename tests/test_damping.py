@@ -1,0 +1,222 @@
+"""Damping: the law against the textbook formula, nothing at all far away, a smooth hand-over at the singularity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sot
+from sot.errors import TaskError
+from sot.model import Model
+from sot.robots import load
+from sot.state import State
+from sot.tasks import Damping, JointLimits, Locked, Pose, Position, Posture
+
+MODES = ("selective", "adaptive", "constant")
+SOLVERS = ("nullspace", "hierarchical", "weighted")
+STRETCHED = np.array([0.3, -0.8, 0.0, -0.7, 0.9, 0.2])  # UR5 with its elbow straight
+
+
+def command(robot, stack, q, *, solver="hierarchical", compiled=True, dt=1e-3):
+    controller = sot.Controller(robot, stack, solver=solver, compiled=compiled, dt=dt)
+    return controller.step(State(0.0, q, np.zeros(controller.model.nv))).v, controller
+
+
+def spectrum(controller, frame):
+    model = controller.model
+    return np.linalg.svd(model.jacobian(model.frame(frame), "aligned"), full_matrices=False)
+
+
+def wanted(controller, task):
+    """What the task asks for before anything is damped."""
+    return task.rows(controller.model, controller._tick).lower
+
+
+def near(q, elbow):
+    q = q.copy()
+    q[2] = elbow
+    return q
+
+
+GOAL = [0.5, 0.2, 0.4, 0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("elbow", [0.0, 1e-6, 0.02, 0.1, 1.0])
+def test_the_command_is_that_of_damped_least_squares(mode, elbow):
+    """Without anything below it v = V diag(σ/(σ² + λ²)) Uᵀ b, with λ as the mode says."""
+    robot, hand = load("ur5"), Pose("tool0", reference=GOAL)
+    damping = Damping(mode, damping=0.04, threshold=0.06)
+    v, controller = command(robot, sot.Stack([], [hand, damping]), near(STRETCHED, elbow))
+    U, sigma, Vt = spectrum(controller, "tool0")
+    square = np.maximum(1.0 - (sigma / 0.06) ** 2, 0.0) ** 2 * 0.04**2
+    square = {"selective": square, "adaptive": square.max(), "constant": 0.04**2}[mode]
+    expected = Vt.T @ (sigma / np.maximum(sigma**2 + square, 1e-300) * (U.T @ wanted(controller, hand)))
+    np.testing.assert_allclose(v, expected, atol=1e-8)
+    assert damping.strength == pytest.approx(np.sqrt(np.max(square)))
+
+
+@pytest.mark.parametrize("mode", ["selective", "adaptive"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name, frame", [("panda", "panda_hand_tcp"), ("so101", "gripper_frame_link")])
+def test_far_away_not_a_bit_changes(mode, solver, name, frame):
+    """so101 has five joints: a pose of six rows never has full rank, which is no reason to damp it."""
+    robot = load(name)
+    commands = []
+    for extra in ([], [Damping(mode, damping=0.05, threshold=0.01)]):
+        hand = Pose(frame, gain=5.0, reference=sot.move(by=[0.02, 0.01, 0.02], duration=0.1))
+        stack = sot.Stack([JointLimits()], [hand, *extra], [Posture()])
+        controller = sot.Controller(robot, stack, solver=solver, dt=1e-3)
+        q, v, found = robot.home.copy(), np.zeros(controller.model.nv), []
+        for k in range(150):
+            v = controller.step(State(1e-3 * k, q, v)).v
+            q = controller.model.integrate(q, 1e-3 * v)
+            found.append(v)
+        commands.append(np.array(found))
+    assert np.abs(commands[0]).max() > 0.01
+    assert (commands[0] == commands[1]).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("elbow", [0.0, 1e-7, 0.01, 0.05])
+def test_compiled_and_plain_agree(solver, mode, elbow):
+    robot, found = load("ur5"), []
+    for compiled in (True, False):
+        hand = Pose("tool0", reference=GOAL)
+        stack = sot.Stack([JointLimits()], [hand, Damping(mode)], [Posture(reference=robot.home)])
+        found.append(command(robot, stack, near(STRETCHED, elbow), solver=solver, compiled=compiled)[0])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+def sweep(extra):
+    """Commands while the elbow passes through straight, limits off."""
+    robot = load("ur5")
+    hand = Pose("tool0", reference=GOAL)
+    stack = sot.Stack([], [hand, *extra], [Posture(gain=2.0, reference=near(STRETCHED, 1.0))])
+    controller = sot.Controller(robot, stack, dt=1e-3)
+    elbows = np.linspace(-2e-3, 2e-3, 401)
+    return np.array([controller.step(State(0.0, near(STRETCHED, e), np.zeros(6))).v for e in elbows])
+
+
+def test_the_command_is_continuous_through_the_singularity():
+    """Also where σ is exactly 0 and the rank drops: the posture has taken the lost direction over before."""
+    steps = np.abs(np.diff(sweep([Damping()]), axis=0)).max(axis=1)
+    assert steps.max() < 0.05  # rad/s per 1e-5 rad: no jump among 401 commands
+    assert np.median(steps) > 0.1 * steps.max()
+    assert np.abs(np.diff(sweep([]), axis=0)).max() > 100.0
+
+
+def test_a_lost_direction_goes_to_the_rest_of_the_stack():
+    """Straight elbow, target behind the hand: the task alone cannot bend it, the posture does."""
+    robot = load("ur5")
+    stack = sot.Stack(
+        [], [Pose("tool0", reference=GOAL), Damping()], [Posture(gain=2.0, reference=near(STRETCHED, 1.0))]
+    )
+    v, controller = command(robot, stack, STRETCHED)
+    _, sigma, Vt = spectrum(controller, "tool0")
+    assert sigma[-1] < 1e-9
+    target = controller.plan.problem.target
+    assert Vt[-1] @ v == pytest.approx(Vt[-1] @ target, abs=1e-6)
+    assert abs(Vt[-1] @ v) > 0.5
+
+
+def crowded(robot):
+    """Where tool and elbow of a UR5, each easy by itself, are nearly impossible together."""
+    model, rng = Model(robot), np.random.default_rng(5)
+
+    def values(q, *frames):
+        model.update(q, np.zeros(6))
+        J = np.vstack([model.jacobian(model.frame(frame), "aligned")[:3] for frame in frames])
+        return np.linalg.svd(J, compute_uv=False)
+
+    samples = [model.random_configuration(rng, 3.0) for _ in range(3000)]
+    easy = [q for q in samples if values(q, "tool0")[-1] > 0.15]
+    return min(easy, key=lambda q: values(q, "tool0", "forearm_link")[4])  # 3 + 2 directions: the elbow is on a ball
+
+
+def test_tasks_in_each_others_way_count_when_the_level_is_looked_at():
+    robot = load("ur5")
+    q, speeds = crowded(robot), {}
+    for per in ("task", "level", None):
+        tasks = [Position("tool0", reference=[0.4, 0.2, 0.5]), Position("forearm_link", reference=[0.1, 0.3, 0.5])]
+        extra = [] if per is None else [Damping(per=per)]
+        speeds[per] = np.abs(command(robot, sot.Stack([], [*tasks, *extra]), q)[0]).max()
+    assert speeds["task"] == speeds[None]
+    assert speeds["level"] < 0.2 * speeds[None]
+
+
+def test_a_stretched_leg_is_seen_through_the_feet():
+    """The pelvis of a free-floating robot has six base columns of its own; only the feet above make it singular."""
+    robot = load("talos")
+    feet = [Pose(f"{side}_sole_link") for side in ("left", "right")]
+    pelvis = Position("base_link", reference=robot.home[:3] + np.array([0.0, 0.0, 0.2]))
+    damping = Damping()
+    stack = sot.Stack([JointLimits()], feet, [pelvis, damping], [Posture()])
+    controller = sot.Controller(robot, stack, dt=2e-3)
+    q, v, strengths = robot.home.copy(), np.zeros(controller.model.nv), []
+    for k in range(400):
+        v = controller.step(State(2e-3 * k, q, v)).v
+        q = controller.model.integrate(q, 2e-3 * v)
+        strengths.append(damping.strength)
+    assert strengths[0] == 0.0
+    assert strengths[-1] > 0.01
+    assert controller.explain().levels[2].damping == damping.strength
+    assert f"{damping.strength:.3g}" in str(controller.explain())
+
+
+def test_constant_damping_of_hard_rows_leaves_gears_alone():
+    """Joints that follow others are no task of the level that is damped."""
+    robot = load("panda")
+    stack = sot.Stack([JointLimits()], [Pose("panda_hand", reference=GOAL), Damping("constant")])
+    v, controller = command(robot, stack, robot.home)
+    one, two = (controller.model.joints[f"panda_finger_joint{i}"].v for i in (1, 2))
+    assert v[one] == pytest.approx(v[two], abs=1e-12)
+
+
+def test_non_finite_rows_do_not_reach_the_command():
+    class Broken(sot.Task):
+        kind = "broken"
+
+        def error(self, model):
+            return np.array([np.nan if model.q[0] > 0.5 else 0.1])
+
+        def jacobian(self, model):
+            return np.full((1, model.nv), np.nan if model.q[0] > 0.5 else 1.0)
+
+    robot = load("ur5")
+    stack = sot.Stack([JointLimits()], [Broken(), Pose("tool0", reference=GOAL), Damping()], [Posture()])
+    controller = sot.Controller(robot, stack, dt=1e-3)
+    q = STRETCHED.copy()
+    q[0] = 1.0
+    v = controller.step(State(0.0, q, np.zeros(6))).v
+    assert np.isfinite(v).all()
+    assert controller.plan.nonfinite == ["broken"]
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Damping("strong"), "unknown mode 'strong'"),
+        (lambda: Damping(per="stack"), "unknown choice 'stack'"),
+        (lambda: Damping(threshold=0.0), "threshold"),
+        (lambda: Damping(damping=float("nan")), "damping: damping"),
+        (lambda: Damping(length=-1.0), "length"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(sot.errors.SotError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "level, message",
+    [
+        ([Pose("tool0"), Damping(tasks="tol0")], "unknown task of the level 'tol0'.*tool0"),
+        ([Pose("tool0"), Damping(), Damping(name="second")], "shaped by 'damping' already"),
+        ([JointLimits(), Damping()], "no task whose directions could be weak"),
+    ],
+)
+def test_a_level_that_does_not_fit(level, message):
+    with pytest.raises(TaskError, match=message):
+        sot.Controller(load("ur5"), sot.Stack([], level, [Locked("wrist_3_joint")]))
