@@ -41,6 +41,21 @@ class Rows:
     upper: np.ndarray  # (k,)
 
 
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """To whom singular directions belong; see `Shaper`.
+
+    Attributes:
+        kept: f, the part that the tasks keep, one number per singular value.
+        given: h, the part that is left to the rest of the stack.
+        strength: How strong the intervention is, for reports.
+    """
+
+    kept: np.ndarray
+    given: np.ndarray
+    strength: float
+
+
 class Owner(Protocol):
     """What an entry knows of the controller that uses it."""
 
@@ -178,17 +193,19 @@ class Box(Constraint):
 class Shaper(Entry):
     """An entry without rows: before the solve it takes back what tasks of its level ask for where they are weak.
 
-    For the rows of a group of tasks, with Jacobian J = U Σ Vᵀ in the space that higher levels leave and x₀ the
-    command of the stack without them, what is asked for becomes
+    For the rows of a group of tasks, with Jacobian J = U Σ Vᵀ in the space that higher levels leave, what is asked
+    for becomes
 
-        b' = b − U (1 − f(Σ)) Uᵀ (b − J x₀)
+        b' = U ( f Uᵀ b + (1 − f − h) Uᵀ J x_above + h Uᵀ J x_rest )
 
-    so that f = 1 leaves a direction to the tasks and f = 0 hands it over to the rest of the stack.
+    with x_above the command of the higher levels alone and x_rest that of the stack without these tasks. So each
+    singular direction belongs to the tasks with the part f(σ), rests with 1 − f − h, and is left to the rest of the
+    stack with h(σ). Where σ = 0 the solver would leave it to the rest at once: h = 1 there makes that smooth.
 
     Attributes:
         threshold: Singular value from which on f is 1.
         length: Metres that count as much as a radian.
-        strength: What `part` said of the last tick, for reports; 0 where nothing was taken back.
+        strength: How strong the intervention was in the last tick, for reports; 0 if there was none.
     """
 
     threshold: float
@@ -200,8 +217,8 @@ class Shaper(Entry):
         """The tasks of its level that are looked at together."""
 
     @abstractmethod
-    def part(self, sigma: np.ndarray) -> tuple[np.ndarray, float]:
-        """f of each singular value, largest first, and how strong the intervention is."""
+    def shares(self, sigma: np.ndarray) -> Shares:
+        """What becomes of each singular direction."""
 
     def rows(self, model: Model, tick: Tick) -> Rows:
         return Rows(np.zeros((0, model.nv)), np.zeros(0), np.zeros(0))

@@ -46,19 +46,17 @@ class Shaping:
     """All shapers of a plan at work."""
 
     def __init__(self, plan: Plan, meaning: str) -> None:
-        self.plan = plan
-        self.groups = list(_groups(plan))
+        self.plan, self.groups = plan, list(_groups(plan))
         self.shapers = list(dict.fromkeys(group.shaper for group in self.groups))
-        self._rows = np.concatenate([group.rows for group in self.groups])
-        self._rest = replace(plan.problem, lower=plan.problem.lower.copy(), upper=plan.problem.upper.copy())
-        self._without = make_solver(meaning, self._rest, plan.strict, "sot", plan.compiled)
-        sizes = [group.rows.size for group in self.groups]
+        rows = np.concatenate([group.rows for group in self.groups])
+        self._rest = Variant(plan, meaning, rows)
+        self._above = {group.level: _above(plan, meaning, group.level) for group in self.groups}
+        sizes, n, problem = [group.rows.size for group in self.groups], plan.problem.n, plan.problem
         self._starts = np.cumsum([0, *sizes])
-        self._projected = np.zeros((self._starts[-1], plan.problem.n))
+        self._projected = np.zeros((self._starts[-1], n))
         self._weak = np.zeros(len(self.groups), dtype=np.int64)
-        n, problem = plan.problem.n, plan.problem
         self._arguments = (
-            plan.AT, problem.lower, problem.upper, problem.offsets, plan.strict, self._rows,
+            plan.AT, problem.lower, problem.upper, problem.offsets, plan.strict, rows,
             np.concatenate([group.scale for group in self.groups]), self._starts,
             np.array([group.level for group in self.groups]),
             np.array([group.shaper.threshold for group in self.groups]),
@@ -69,54 +67,94 @@ class Shaping:
         """Change the targets of this tick where a group is weak."""
         for shaper in self.shapers:
             shaper.strength = 0.0
-        if not self._look():
-            return
-        x0: np.ndarray | None = None
-        for i in np.flatnonzero(self._weak):
-            held = self._held_back(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
-            if held is not None:
-                x0 = self._without_groups() if x0 is None else x0
-                self._take_back(self.groups[i], held, x0)
+        if self._look():
+            for variant in (self._rest, *self._above.values()):
+                variant.stale = True
+            for i in np.flatnonzero(self._weak):
+                self._shape(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
 
     def _look(self) -> int:
-        """Project the rows of all groups; returns how many have a weak direction."""
+        """Project the rows of all groups; returns how many may have a weak direction."""
         if self.plan.compiled:
             return project(*self._arguments)
-        problem = self.plan.problem
         for i, group in enumerate(self.groups):
-            equal = [problem.lower[problem.rows(k)] == problem.upper[problem.rows(k)] for k in range(group.level)]
-            above = [problem.A[problem.rows(k)][equal[k]] for k in range(min(group.level, self.plan.strict))]
-            rows = group.scale[:, None] * problem.A[group.rows]
-            self._projected[self._starts[i] : self._starts[i + 1]] = _projected(rows, above)
+            rows = group.scale[:, None] * self.plan.problem.A[group.rows]
+            self._projected[self._starts[i] : self._starts[i + 1]] = _projected(rows, self._rows_above(group.level))
         self._weak[:] = 1
         return len(self.groups)
 
-    def _held_back(self, group: Group, J: np.ndarray) -> np.ndarray | None:
-        """U (1 − f) Uᵀ, shape (k, k); None if every f is 1."""
+    def _rows_above(self, level: int) -> list[np.ndarray]:
+        """Equalities of the strict levels before, one array per level."""
+        problem = self.plan.problem
+        levels = [problem.rows(k) for k in range(min(level, self.plan.strict))]
+        return [problem.A[rows][problem.lower[rows] == problem.upper[rows]] for rows in levels]
+
+    def _shape(self, group: Group, J: np.ndarray) -> None:
+        """Replace what a group asks for."""
         if not np.isfinite(J).all():  # the solver will find out who it was
-            return None
+            return
         U, sigma, _ = np.linalg.svd(J, full_matrices=False)
-        part, strength = group.shaper.part(sigma[: group.rank])
-        if (part == 1.0).all():
-            return None
-        group.shaper.strength = max(group.shaper.strength, strength)
-        bad = U[:, : group.rank]
-        return (bad * (1.0 - part)) @ bad.T
+        U, shares = U[:, : group.rank], group.shaper.shares(sigma[: group.rank])
+        if (shares.kept == 1.0).all():
+            return
+        group.shaper.strength = max(group.shaper.strength, shares.strength)
+        above = self._reached(group, self._above[group.level].solved())
+        asked = group.scale * self.plan.problem.lower[group.rows] - above
+        along = U.T @ asked
+        change = U @ ((shares.kept - 1.0) * along)
+        if shares.given.any():
+            change += U @ (shares.given * (U.T @ (self._reached(group, self._rest.solved()) - above)))
+            # What can never be met must not leak into a lost direction, which rounding cannot tell from it.
+            change -= shares.given.max() * (asked - U @ along)
+        self._ask(group, change)
 
-    def _without_groups(self) -> np.ndarray:
-        """x₀: the command of the stack without the rows of any group."""
-        problem, rest = self.plan.problem, self._rest
-        rest.lower[:], rest.upper[:] = problem.lower, problem.upper
-        rest.lower[self._rows], rest.upper[self._rows] = -np.inf, np.inf
-        self._without.solve(cap=100)
-        return self._without.x
-
-    def _take_back(self, group: Group, held: np.ndarray, x0: np.ndarray) -> None:
+    def _ask(self, group: Group, change: np.ndarray) -> None:
         problem, rows = self.plan.problem, group.rows
-        missing = group.scale * (problem.lower[rows] - problem.A[rows] @ x0)
-        if np.isfinite(missing).all():
-            problem.lower[rows] -= held @ missing / group.scale
-            problem.upper[rows] = problem.lower[rows]
+        problem.lower[rows] += change / group.scale
+        problem.upper[rows] = problem.lower[rows]
+
+    def _reached(self, group: Group, x: np.ndarray) -> np.ndarray:
+        return group.scale * (self.plan.problem.A[group.rows] @ x)
+
+
+class Variant:
+    """A plan's problem with some rows left out, solved beside it.
+
+    Attributes:
+        stale: The answer belongs to an earlier tick.
+    """
+
+    def __init__(self, plan: Plan, meaning: str, left_out: np.ndarray, *, at_rest: bool = False) -> None:
+        """
+        Args:
+            plan: The plan.
+            meaning: Meaning of its order.
+            left_out: Rows that ask for nothing.
+            at_rest: Freedom that is left takes minimum norm and follows no posture.
+        """
+        self._full, self._left_out, self.stale = plan.problem, left_out, True
+        self._problem = replace(plan.problem, lower=plan.problem.lower.copy(), upper=plan.problem.upper.copy())
+        if at_rest:
+            self._problem.metric, self._problem.target = np.ones(plan.problem.n), np.zeros(plan.problem.n)
+        self._solver = make_solver(meaning, self._problem, plan.strict, "sot", plan.compiled)
+
+    def solved(self) -> np.ndarray:
+        """Its command at this tick."""
+        problem = self._problem
+        if self.stale:
+            problem.lower[:], problem.upper[:] = self._full.lower, self._full.upper
+            problem.lower[self._left_out], problem.upper[self._left_out] = -np.inf, np.inf
+            self._solver.solve(cap=100)
+            if not np.isfinite(self._solver.x).all():
+                self._solver.forget()
+            self.stale = False
+        return self._solver.x
+
+
+def _above(plan: Plan, meaning: str, level: int) -> Variant:
+    """The levels before one, alone."""
+    first = plan.problem.offsets[min(level, plan.strict)]
+    return Variant(plan, meaning, np.arange(first, plan.problem.lower.size), at_rest=True)
 
 
 def shaping_of(plan: Plan, meaning: str) -> Shaping | None:
@@ -140,7 +178,7 @@ def _groups(plan: Plan) -> Iterator[Group]:
 
 
 def _group(plan: Plan, shaper: Shaper, entries: list[Entry], level: int) -> Group:
-    blocks = tuple(block for block in plan.blocks if block.entry in entries and isinstance(block.entry, Task))
+    blocks = tuple(block for block in plan.blocks if block.entry in entries and _has_plain_rows(block.entry))
     blocks = tuple(block for block in blocks if block.rows.stop > block.rows.start)
     if not blocks:
         raise TaskError(f"{shaper.name}: level {level} has no task whose directions could be weak")
@@ -175,10 +213,15 @@ def _general_rank(plan: Plan, blocks: tuple[Block, ...], scale: np.ndarray, leve
 
 def _jacobian(plan: Plan, entry: Entry) -> np.ndarray:
     """Coefficients of an entry's equalities, shape (k, n)."""
-    if isinstance(entry, Task):
+    if isinstance(entry, Task) and _has_plain_rows(entry):
         return np.atleast_2d(entry.jacobian(plan.model))[entry.kept]
     rows = plan.formulation.rows(entry, Tick(0.0, 1e-3, np.zeros(plan.model.nv)))
     return rows.A[rows.lower == rows.upper]
+
+
+def _has_plain_rows(entry: Entry) -> bool:
+    """True for a task whose rows are those of its Jacobian; one with a law of its own may have others."""
+    return isinstance(entry, Task) and type(entry).rows is Task.rows
 
 
 def _projected(rows: np.ndarray, above: list[np.ndarray]) -> np.ndarray:

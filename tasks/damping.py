@@ -8,18 +8,19 @@ from typing import Literal
 import numpy as np
 
 from sot.checks import positive
-from sot.entry import Entry, Shaper
+from sot.entry import Entry, Shaper, Shares
 from sot.errors import TaskError, unknown
 from sot.task import Task
 
 MODES = ("selective", "adaptive", "constant")
+HAND_OVER = 0.2  # part of the threshold below which lower levels begin to take a direction over
 
 
 class Damping(Shaper):
     """Keeps joint speeds bounded where tasks of its level become singular: v = (JᵀJ + λ²I)⁻¹ Jᵀ b.
 
-    Along each singular direction of J the tasks get the part f = σ² / (σ² + λ²) of what they ask for, and the rest
-    of the stack (a posture, say) decides about what they give up. With the threshold ε and λ₀ at the singularity:
+    Along each singular direction of J the tasks get the part f = σ² / (σ² + λ²) of what they ask for. With the
+    threshold ε and λ₀ at the singularity:
 
         selective   λᵢ = λ₀ (1 − (σᵢ/ε)²) for σᵢ < ε, else 0; each direction by itself
         adaptive    λ  = λ₀ (1 − (σ_min/ε)²) for σ_min < ε, else 0; the same for all directions
@@ -27,6 +28,8 @@ class Damping(Shaper):
 
     Beyond the threshold the first two change nothing, to the last bit. J is the Jacobian of the tasks in the space
     that higher levels leave, so a leg that is stretched between a foot on a higher level and the hip counts too.
+    A direction that is all but lost (σ < ε/5) is handed over to the rest of the stack, a posture, say, which leads
+    the robot out again.
     """
 
     kind = "damping"
@@ -74,12 +77,13 @@ class Damping(Shaper):
         chosen = [entry for name, entry in present.items() if self.tasks is None or name in self.tasks]
         return [[entry] for entry in chosen] if self.per == "task" else [list(chosen)]
 
-    def part(self, sigma: np.ndarray) -> tuple[np.ndarray, float]:
+    def shares(self, sigma: np.ndarray) -> Shares:
         damping2 = self._squares(sigma)
         # f = σ² / (σ² + λ²), which is 1 and not 0/0 where both vanish.
         with np.errstate(invalid="ignore"):
-            part = np.where(damping2 > 0.0, sigma**2 / (sigma**2 + damping2), 1.0)
-        return part, float(np.sqrt(damping2.max(initial=0.0)))
+            kept = np.where(damping2 > 0.0, sigma**2 / (sigma**2 + damping2), 1.0)
+        given = np.maximum(1.0 - (sigma / (HAND_OVER * self.limit)) ** 2, 0.0) ** 2
+        return Shares(kept, given, float(np.sqrt(damping2.max(initial=0.0))))
 
     def _squares(self, sigma: np.ndarray) -> np.ndarray:
         """λ² of each direction."""

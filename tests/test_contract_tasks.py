@@ -163,7 +163,8 @@ def test_decay_per_axis_and_adaptive() -> None:
     assert gain.at(np.zeros(2)) == 20.0
 
 
-DECAYING = [kind for kind in CLASSES if issubclass(kind, FeatureTask) and kind.kind != "joint_limit_distance"]
+WITH_GAIN = [kind for kind in CLASSES if "gain" in inspect.signature(kind).parameters]
+DECAYING = [kind for kind in WITH_GAIN if issubclass(kind, FeatureTask) and kind.kind != "joint_limit_distance"]
 
 
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
