@@ -196,7 +196,7 @@ def _staged_step(controller: Controller, state: State) -> tuple[Command, list[fl
     marks.append(perf_counter_ns())
     phase.write(tick)
     marks.append(perf_counter_ns())
-    phase.solver.solve(controller.max_iterations)
+    phase.solve(controller.max_iterations, None)
     marks.append(perf_counter_ns())
     command = controller.finish_tick(phase.solver.x.copy())
     marks.append(perf_counter_ns())

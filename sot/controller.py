@@ -53,6 +53,13 @@ class Phase:
         if self.shaping is not None:
             self.shaping.apply()
 
+    def solve(self, cap: int, budget: float | None) -> int:
+        """Solve it; returns the outcome."""
+        outcome = self.solver.solve(cap, budget)
+        if self.shaping is not None and outcome != NOT_FINITE and self.shaping.hold_at_limits(self.solver.status):
+            outcome = self.solver.solve(cap, budget)
+        return outcome
+
     def share(self, time: float) -> float:
         """Part of the command that is its own: 3s² − 2s³ over the ramp."""
         if self.ramp <= 0.0:
@@ -203,7 +210,7 @@ class Controller:
     def _solve(self, phase: Phase, tick: Tick) -> np.ndarray:
         phase.write(tick)
         solver = phase.solver
-        outcome = solver.solve(self.max_iterations, self.budget)
+        outcome = phase.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:
             outcome = self._without_nonfinite(phase)
         self.counters.iterations += solver.iterations
@@ -224,7 +231,7 @@ class Controller:
         if phase.shaping is not None:
             phase.shaping.apply()
         phase.solver.forget()
-        outcome = phase.solver.solve(self.max_iterations, self.budget)
+        outcome = phase.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:  # nothing to be made of these numbers: stand still, as far as the bounds allow
             phase.solver.forget()
             np.clip(0.0, phase.plan.problem.x_lower, phase.plan.problem.x_upper, out=phase.solver.x)

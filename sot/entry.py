@@ -48,7 +48,7 @@ class Shares:
     Attributes:
         kept: f, the part that the tasks keep, one number per singular value.
         given: h, the part that is left to the rest of the stack.
-        strength: How strong the intervention is, for reports.
+        strength: How strong the intervention is: μ of `Shaper`.
     """
 
     kept: np.ndarray
@@ -202,10 +202,14 @@ class Shaper(Entry):
     singular direction belongs to the tasks with the part f(σ), rests with 1 − f − h, and is left to the rest of the
     stack with h(σ). Where σ = 0 the solver would leave it to the rest at once: h = 1 there makes that smooth.
 
+    Its own rows ask for nothing, or where it intervenes for μ x = μ x̂ with x̂ the command without limits. While no
+    limit is in the way this changes nothing; at a limit it keeps x near x̂, where the tasks alone would make joints
+    run to gain next to nothing along a weak direction.
+
     Attributes:
         threshold: Singular value from which on f is 1.
         length: Metres that count as much as a radian.
-        strength: How strong the intervention was in the last tick, for reports; 0 if there was none.
+        strength: μ, how strong the intervention was in the last tick; 0 if there was none.
     """
 
     threshold: float
@@ -220,5 +224,13 @@ class Shaper(Entry):
     def shares(self, sigma: np.ndarray) -> Shares:
         """What becomes of each singular direction."""
 
+    def at_limits(self, excess: float) -> float:
+        """μ where the command without limits is beyond them by an excess, rad/s or m/s."""
+        return 0.0
+
     def rows(self, model: Model, tick: Tick) -> Rows:
-        return Rows(np.zeros((0, model.nv)), np.zeros(0), np.zeros(0))
+        nothing = np.full(model.nv, np.inf)
+        return Rows(np.zeros((model.nv, model.nv)), -nothing, nothing)
+
+    def labels(self, count: int) -> list[str]:
+        return [f"x{i}" for i in range(count)]

@@ -47,10 +47,15 @@ class Shaping:
 
     def __init__(self, plan: Plan, meaning: str) -> None:
         self.plan, self.groups = plan, list(_groups(plan))
-        self.shapers = list(dict.fromkeys(group.shaper for group in self.groups))
+        self._anchors = {block.entry: block for block in plan.blocks if isinstance(block.entry, Shaper)}
+        anchors = np.concatenate([_indices(block) for block in self._anchors.values()])
         rows = np.concatenate([group.rows for group in self.groups])
-        self._rest = Variant(plan, meaning, rows)
+        self._rest = Variant(plan, meaning, np.union1d(rows, anchors))
         self._above = {group.level: _above(plan, meaning, group.level) for group in self.groups}
+        last = plan.problem.offsets[max(group.level for group in self.groups) + 1]
+        self._unlimited = Variant(plan, meaning, anchors, bounded=False, equal_until=int(last))
+        self._variants = [self._rest, self._unlimited, *self._above.values()]
+        self._let_go()
         sizes, n, problem = [group.rows.size for group in self.groups], plan.problem.n, plan.problem
         self._starts = np.cumsum([0, *sizes])
         self._projected = np.zeros((self._starts[-1], n))
@@ -65,13 +70,56 @@ class Shaping:
 
     def apply(self) -> None:
         """Change the targets of this tick where a group is weak."""
-        for shaper in self.shapers:
+        if self._anchored:
+            self._let_go()
+        for variant in self._variants:
+            variant.stale = True
+        if not self._look():
+            return
+        for i in np.flatnonzero(self._weak):
+            self._shape(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
+        for shaper, block in self._anchors.items():
+            if shaper.strength > 0.0:
+                self._anchor(block, shaper.strength)
+
+    def hold_at_limits(self, status: np.ndarray) -> bool:
+        """Once it is known which limits act: joints that are held leave the others a problem that may be weak.
+
+        Args:
+            status: Working set of the solution: rows, then columns.
+
+        Returns:
+            True if something changed, so that the tick has to be solved again.
+        """
+        problem = self.plan.problem
+        if not (np.abs(status[problem.lower.size :]) == 1).any():
+            return False
+        x = self._unlimited.solved()
+        excess = float(np.max(np.maximum(x - problem.x_upper, problem.x_lower - x)))
+        changed = False
+        for shaper, block in self._anchors.items():
+            strength = shaper.at_limits(excess)
+            if strength > shaper.strength:
+                shaper.strength = strength
+                self._anchor(block, strength)
+                changed = True
+        return changed
+
+    def _let_go(self) -> None:
+        """The rows of all shapers ask for nothing."""
+        for shaper, block in self._anchors.items():
             shaper.strength = 0.0
-        if self._look():
-            for variant in (self._rest, *self._above.values()):
-                variant.stale = True
-            for i in np.flatnonzero(self._weak):
-                self._shape(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
+            self.plan.problem.lower[block.rows], self.plan.problem.upper[block.rows] = -np.inf, np.inf
+        self._anchored = False
+
+    def _anchor(self, block: Block, strength: float) -> None:
+        """μ x = μ x̂, with the largest weight of the level."""
+        problem, columns = self.plan.problem, np.arange(self.plan.problem.n)
+        size = strength * max(other.scale for other in self.plan.blocks if other.level == block.level)
+        x = self._unlimited.solved()
+        self.plan.AT[columns, _indices(block)] = size
+        problem.lower[block.rows] = problem.upper[block.rows] = size * x
+        self._anchored = True
 
     def _look(self) -> int:
         """Project the rows of all groups; returns how many may have a weak direction."""
@@ -118,37 +166,56 @@ class Shaping:
 
 
 class Variant:
-    """A plan's problem with some rows left out, solved beside it.
+    """A plan's problem with something left out, solved beside it.
 
     Attributes:
         stale: The answer belongs to an earlier tick.
     """
 
-    def __init__(self, plan: Plan, meaning: str, left_out: np.ndarray, *, at_rest: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        meaning: str,
+        left_out: np.ndarray,
+        *,
+        at_rest: bool = False,
+        bounded: bool = True,
+        equal_until: int = 0,
+    ) -> None:
         """
         Args:
             plan: The plan.
             meaning: Meaning of its order.
             left_out: Rows that ask for nothing.
             at_rest: Freedom that is left takes minimum norm and follows no posture.
+            bounded: Keep the bounds on x.
+            equal_until: Leave out the inequalities before this row.
         """
-        self._full, self._left_out, self.stale = plan.problem, left_out, True
+        self._full, self._left_out, self._equal, self.stale = plan.problem, left_out, slice(0, equal_until), True
+        n = plan.problem.n
         self._problem = replace(plan.problem, lower=plan.problem.lower.copy(), upper=plan.problem.upper.copy())
         if at_rest:
-            self._problem.metric, self._problem.target = np.ones(plan.problem.n), np.zeros(plan.problem.n)
+            self._problem.metric, self._problem.target = np.ones(n), np.zeros(n)
+        if not bounded:
+            self._problem.x_lower, self._problem.x_upper = np.full(n, -np.inf), np.full(n, np.inf)
         self._solver = make_solver(meaning, self._problem, plan.strict, "sot", plan.compiled)
 
     def solved(self) -> np.ndarray:
         """Its command at this tick."""
-        problem = self._problem
         if self.stale:
-            problem.lower[:], problem.upper[:] = self._full.lower, self._full.upper
-            problem.lower[self._left_out], problem.upper[self._left_out] = -np.inf, np.inf
+            self._refresh()
             self._solver.solve(cap=100)
             if not np.isfinite(self._solver.x).all():
                 self._solver.forget()
             self.stale = False
         return self._solver.x
+
+    def _refresh(self) -> None:
+        lower, upper = self._problem.lower, self._problem.upper
+        lower[:], upper[:] = self._full.lower, self._full.upper
+        lower[self._left_out], upper[self._left_out] = -np.inf, np.inf
+        unequal = lower[self._equal] != upper[self._equal]
+        lower[self._equal][unequal], upper[self._equal][unequal] = -np.inf, np.inf
 
 
 def _above(plan: Plan, meaning: str, level: int) -> Variant:
@@ -160,6 +227,10 @@ def _above(plan: Plan, meaning: str, level: int) -> Variant:
 def shaping_of(plan: Plan, meaning: str) -> Shaping | None:
     """The shapers of a plan; None if it has none."""
     return Shaping(plan, meaning) if any(isinstance(block.entry, Shaper) for block in plan.blocks) else None
+
+
+def _indices(block: Block) -> np.ndarray:
+    return np.arange(block.rows.start, block.rows.stop)
 
 
 # -- groups ------------------------------------------------------------------------------------------
@@ -182,7 +253,7 @@ def _group(plan: Plan, shaper: Shaper, entries: list[Entry], level: int) -> Grou
     blocks = tuple(block for block in blocks if block.rows.stop > block.rows.start)
     if not blocks:
         raise TaskError(f"{shaper.name}: level {level} has no task whose directions could be weak")
-    rows = np.concatenate([np.arange(block.rows.start, block.rows.stop) for block in blocks])
+    rows = np.concatenate([_indices(block) for block in blocks])
     scale = np.concatenate([_row_scale(block, shaper.length) for block in blocks])
     scale /= max(block.scale for block in blocks)  # weights count against each other, not by themselves
     return Group(shaper, blocks, level, rows, scale, _general_rank(plan, blocks, scale, level))

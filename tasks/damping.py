@@ -13,6 +13,7 @@ from sot.errors import TaskError, unknown
 from sot.task import Task
 
 MODES = ("selective", "adaptive", "constant")
+FULL_EXCESS = 0.05  # rad/s beyond the limits from which on they are damped in full
 HAND_OVER = 0.2  # part of the threshold below which lower levels begin to take a direction over
 
 
@@ -42,6 +43,7 @@ class Damping(Shaper):
         length: float = 1.0,
         tasks: str | Sequence[str] | None = None,
         per: Literal["level", "task"] = "level",
+        limits: bool = True,
         *,
         name: str | None = None,
     ) -> None:
@@ -55,6 +57,8 @@ class Damping(Shaper):
             tasks: Names of the tasks of its level that are damped; by default all of them.
             per: Look at the whole `level` at once, so that tasks in each other's way count as singular too (their
                 rows weigh as their tasks do), or at each `task` by itself.
+            limits: Damp also where joints at their limits leave the others a problem that is weak; else the tasks
+                have their strict optimum there, at the price of jumps.
             name: Name in reports and look-ups; by default `damping`.
         """
         super().__init__(name=name)
@@ -62,7 +66,7 @@ class Damping(Shaper):
             raise TaskError(f"{self.name}: mode: {unknown('mode', mode, MODES)}")
         if per not in ("level", "task"):
             raise TaskError(f"{self.name}: per: {unknown('choice', per, ('level', 'task'))}")
-        self.mode, self.per = mode, per
+        self.mode, self.per, self.limits = mode, per, limits
         self.damping = positive(damping, f"{self.name}: damping")
         self.limit = positive(threshold, f"{self.name}: threshold")
         self.threshold = np.inf if mode == "constant" else self.limit
@@ -84,6 +88,9 @@ class Damping(Shaper):
             kept = np.where(damping2 > 0.0, sigma**2 / (sigma**2 + damping2), 1.0)
         given = np.maximum(1.0 - (sigma / (HAND_OVER * self.limit)) ** 2, 0.0) ** 2
         return Shares(kept, given, float(np.sqrt(damping2.max(initial=0.0))))
+
+    def at_limits(self, excess: float) -> float:
+        return self.damping * min(excess / FULL_EXCESS, 1.0) if self.limits else 0.0
 
     def _squares(self, sigma: np.ndarray) -> np.ndarray:
         """λ² of each direction."""

@@ -13,7 +13,7 @@ import pytest
 from plugins import ROBOTS, along, examples, model_of, parameters, random_state, scale, task_classes
 
 import sot.tasks
-from sot.entry import Box, Entry, Shaper, Tick
+from sot.entry import Constraint, Entry, Shaper, Tick
 from sot.errors import ModelError, SotError, TaskError
 from sot.gain import AdaptiveGain, as_gain, decay
 from sot.model import Model
@@ -68,7 +68,7 @@ def test_rows_have_the_right_shape_and_names(robot, kind) -> None:
         assert rows.A.shape == (count, model.nv) and rows.upper.shape == (count,), label
         assert np.isfinite(rows.A).all() and (rows.lower <= rows.upper).all(), label
         assert len(set(entry.labels(count))) == count, label
-        assert isinstance(entry, Box) or np.array_equal(rows.lower, rows.upper), label
+        assert isinstance(entry, Constraint | Shaper) or np.array_equal(rows.lower, rows.upper), label
 
 
 def check_derivatives(task: Task, model: Model, label: str) -> None:

@@ -173,7 +173,8 @@ def _levels(tick: SavedTick, pressures: Pressures) -> list[LevelLine]:
     for k in range(tick.problem.n_levels):
         parts = [part for part in tick.parts if part.level == k]
         entries = tuple(_entry(part, tick, pressures) for part in parts)
-        A = np.vstack([_active_rows(part, tick, pressures.status) for part in parts] or [Z.T[:0]])
+        tasks = [part for part in parts if not part.shaper]
+        A = np.vstack([np.zeros((0, tick.problem.n)), *(_active_rows(part, tick, pressures.status) for part in tasks)])
         sigma, rank, rest = _spectrum(A, Z)
         residual = float(np.linalg.norm([entry.residual for entry in entries]))
         rows = sum(entry.rows for entry in entries)

@@ -37,7 +37,8 @@ class Part:
         units: Unit of each row, such as "m/s"; empty where not known.
         bounds: True for limits that became bounds on x.
         facts: What the entry says of itself, by name.
-        damping: How strongly a shaper took back what tasks ask for, λ.
+        shaper: True for what only changes what others ask for.
+        damping: How strongly it did, λ.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Part:
     units: tuple[str, ...]
     bounds: bool
     facts: dict[str, float | str] = field(default_factory=dict)
+    shaper: bool = False
     damping: float = 0.0
 
     @property
@@ -235,10 +237,11 @@ def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
         labels = tuple(block.entry.labels(count)) if count else ()
         units = tuple(_units(block.entry, labels, joint_units)) if labels else ()
         bounds = block.entry in plan.boxes
+        shaper = isinstance(block.entry, Shaper)
         strength = block.entry.strength if isinstance(block.entry, Shaper) else 0.0
         facts = block.entry.facts(plan.model, tick, x)
         where = (block.entry.name, block.level, rows.start, rows.stop)
-        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, strength))
+        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, strength))
     return tuple(parts)
 
 
