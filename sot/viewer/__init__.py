@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +22,13 @@ from sot.state import Command, State
 from sot.viewer import film, scene
 from sot.viewer.page import Page
 from sot.viewer.scene import Colour
+from sot.viewer.sketches import Sketches
 
 TARGETS = ((0.10, 0.60, 0.35), (0.15, 0.50, 0.95), (0.75, 0.20, 0.80), (0.95, 0.45, 0.10), (0.80, 0.65, 0.05))
 COM: Colour = (0.85, 0.10, 0.25, 1.0)
 SUPPORT: Colour = (0.10, 0.75, 0.40, 0.4)
 TILES: tuple[Colour, Colour] = ((0.93, 0.94, 0.95, 1.0), (0.85, 0.87, 0.89, 1.0))
+FLOOR = -0.001  # m, so that it does not show through the underside of what stands on it
 SKY = {"top_color": [0.72, 0.80, 0.90], "bottom_color": [0.96, 0.97, 0.98]}
 LIGHTS = {
     "AmbientLight": 0.5,
@@ -47,7 +49,8 @@ class Viewer:
             viewer.save("run.html")
 
     Coloured balls are targets, axes are the frames of tasks. The red ball is the centre of mass; the disc below it
-    should stay inside the green support polygon.
+    should stay inside the green support polygon. Everything else is what entries sketch: lines are green when all is
+    well, yellow where a limit acts, and red at it.
 
     Attributes:
         url: Address of the page.
@@ -77,6 +80,7 @@ class Viewer:
         self.url = self._page.url
         self._draw_stage()
         self._draw_robot()
+        self._sketches = Sketches(self._page, f"{ROOT}/sketches", self._ball)
         self.show(robot.home)
         print(f"viewer: {self.url}", flush=True)
         if open_browser and _has_screen():
@@ -88,7 +92,7 @@ class Viewer:
         with self._lock:
             self._must_be_open("show")
             self._model.update(q, np.zeros(self._model.nv))
-            self._page.move(self._picture(self._model, ()))
+            self._move(self._picture(self._model, ()))
             self._page.flush()
 
     def observe(self, state: State, command: Command, controller: Controller) -> None:
@@ -108,7 +112,7 @@ class Viewer:
             return
         self._next = (math.floor(state.time * self.rate + 1e-6) + 1) / self.rate
         picture = self._picture(controller.model, _entries(controller))
-        self._page.move(picture)
+        self._move(picture)
         if self.record:
             self._film.add(picture)
 
@@ -120,7 +124,7 @@ class Viewer:
         with self._lock:
             if self._is_closed():
                 return
-            self._page.move(self._picture(controller.model, _entries(controller)))
+            self._move(self._picture(controller.model, _entries(controller)))
             try:
                 self._page.flush()
             except RobotError as error:
@@ -180,6 +184,7 @@ class Viewer:
         page.put(ROOT, scene.translation(-0.5 * (low + high)))
         for parity, colour in enumerate(TILES):
             page.draw(f"{ROOT}/floor/{parity}", scene.tiles(parity), colour)
+        page.put(f"{ROOT}/floor", scene.translation([0.0, 0.0, FLOOR]))
         for node in ("/Axes", "/Grid"):
             page.property(node, "visible", False)
         for key, value in SKY.items():
@@ -219,7 +224,11 @@ class Viewer:
 
     # -- what moves ----------------------------------------------------------------------------------
 
-    def _picture(self, model: Model, entries: Iterable[Entry]) -> dict[str, np.ndarray]:
+    def _move(self, picture: dict[str, np.ndarray]) -> None:
+        """Place everything; what was sketched before and is not any more is hidden."""
+        self._page.move(picture | self._sketches.gone)
+
+    def _picture(self, model: Model, entries: Collection[Entry]) -> dict[str, np.ndarray]:
         """Where everything is that moves: path → pose, shape (4, 4)."""
         picture = {f"{ROOT}/robot/{joint}": _pose(model.joint_placements[joint]) for joint in self._joints}
         marks = [mark for entry in entries if (mark := scene.mark(entry, model)) is not None]
@@ -228,6 +237,7 @@ class Viewer:
             self._draw_marks(wanted)
         picture |= {f"{ROOT}/targets/{mark.name}": mark.target for mark in marks if mark.goes}
         picture |= {f"{ROOT}/frames/{mark.name}": mark.actual for mark in marks if mark.has_axes}
+        picture |= self._sketches.picture(entries, model)
         return picture | self._balance(model) if self.robot.feet else picture
 
     def _balance(self, model: Model) -> dict[str, np.ndarray]:
@@ -245,7 +255,7 @@ class Viewer:
 
 
 def _entries(controller: Controller) -> list[Entry]:
-    return [block.entry for block in controller.plan.blocks]
+    return [entry for level in controller.plan.levels for entry in level]
 
 
 def _pose(row: np.ndarray) -> np.ndarray:

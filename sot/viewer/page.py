@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from sot.errors import ConfigError, RobotError, missing
-from sot.viewer import collada, scene
+from sot.viewer import collada, scene, triangles
 from sot.viewer.scene import Body, Colour
 
 AXES: tuple[Colour, ...] = ((0.85, 0.15, 0.15, 1.0), (0.15, 0.65, 0.20, 1.0), (0.15, 0.35, 0.90, 1.0))
 BACK = 1  # sides that face away cast the shadows; else surfaces cast speckles on themselves
 UPRIGHT = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # their cylinders are along y
+GLOW = 0.5  # share of its colour that a body on top has without any light
 ANSWER = 30_000  # ms to wait for the server, which may have many megabytes of meshes to take in
 
 
@@ -60,7 +61,7 @@ class Page:
     def draw(
         self,
         path: str,
-        body: Body,
+        body: Body | scene.Cone,
         colour: Colour | None,
         pose: np.ndarray | None = None,
         *,
@@ -79,10 +80,11 @@ class Page:
             lowered = self._painted(body.path)
         else:
             material = self._material(colour or scene.GREY, on_top)
-            lowered = self._three.Mesh(self._geometry(body), material).lower()
+            lowered = self._lowered(body, material)
+            lowered["object"]["renderOrder"] = int(on_top)  # after all that is translucent, which would tint it
         pose = np.eye(4) if pose is None else pose
         self.send("set_object", f"{path}/shape", object=lowered)
-        self.put(f"{path}/shape", pose @ UPRIGHT if isinstance(body, scene.Cylinder) else pose)
+        self.put(f"{path}/shape", pose @ UPRIGHT if isinstance(body, (scene.Cylinder, scene.Cone)) else pose)
 
     def axes(self, path: str, length: float) -> None:
         """Three sticks: x red, y green, z blue."""
@@ -91,16 +93,29 @@ class Page:
             self.draw(f"{path}/{'xyz'[i]}", scene.Cylinder(0.045 * length, length), colour, stick, on_top=True)
 
     def _material(self, colour: Colour, on_top: bool) -> Any:
-        red, green, blue = (round(255 * c) for c in colour[:3])
+        """What is on top glows a little: it is often inside a body, where no light would reach it."""
         return self._three.MeshPhongMaterial(
-            color=(red << 16) + (green << 8) + blue,
+            color=_hex(colour, 1.0 - GLOW if on_top else 1.0),
+            emissive=_hex(colour, GLOW if on_top else 0.0),
             opacity=colour[3],
             transparent=on_top or colour[3] < 1.0,
             depthTest=not on_top,
+            depthWrite=colour[3] >= 1.0,  # else the far sides of a translucent body are seen in patches
             shadowSide=BACK,
         )
 
-    def _geometry(self, body: Body) -> Any:
+    def _lowered(self, body: Body | scene.Cone, material: Any) -> dict[str, Any]:
+        """A body in the form of meshcat's messages."""
+        if not isinstance(body, scene.Triangles):
+            return self._three.Mesh(self._geometry(body), material).lower()
+        corners, normals = triangles.shaded(body)
+        geometry = self._three.TriangularMeshGeometry(corners, np.arange(len(corners)).reshape(-1, 3))
+        lowered = self._three.Mesh(geometry, material).lower()
+        packed = self._three.pack_numpy_array(normals.T.astype(np.float32))
+        lowered["geometries"][0]["data"]["attributes"]["normal"] = packed
+        return lowered
+
+    def _geometry(self, body: scene.Box | scene.Sphere | scene.Cylinder | scene.Cone | scene.MeshFile) -> Any:
         three = self._three
         if isinstance(body, scene.Box):
             return three.Box(body.lengths)
@@ -108,9 +123,11 @@ class Page:
             return three.Sphere(body.radius)
         if isinstance(body, scene.Cylinder):
             return three.Cylinder(body.length, body.radius)
-        if isinstance(body, scene.Triangles):
-            return three.TriangularMeshGeometry(body.vertices, body.faces)
-        loaders = {".stl": three.StlMeshGeometry, ".obj": three.ObjMeshGeometry, ".dae": three.DaeMeshGeometry}
+        if isinstance(body, scene.Cone):
+            return three.Cylinder(body.length, radiusTop=0.0, radiusBottom=body.radius)
+        if body.path.suffix.lower() == ".dae":
+            return three.MeshGeometry(collada.read(body.path)[0], "dae")
+        loaders = {".stl": three.StlMeshGeometry, ".obj": three.ObjMeshGeometry}
         return loaders[body.path.suffix.lower()].from_file(str(body.path))
 
     @staticmethod
@@ -177,3 +194,8 @@ class Page:
             self._socket.close(linger=0)
             self._server.kill()
             self._server.communicate()  # closes its pipes, too
+
+
+def _hex(colour: Colour, share: float) -> int:
+    red, green, blue = (round(255 * share * c) for c in colour[:3])
+    return (red << 16) + (green << 8) + blue

@@ -25,6 +25,14 @@ TOUCHING = 0.01  # m above the lowest foot point up to which others count as tou
 
 
 @dataclass(frozen=True)
+class Cone:
+    """A cone along z with its tip up, about the middle of its height."""
+
+    radius: float  # m
+    length: float  # m
+
+
+@dataclass(frozen=True)
 class Shape:
     """A body that moves with a joint.
 
@@ -66,8 +74,9 @@ def _shapes(item: Any) -> Iterator[Shape]:
     path = Path(item.meshPath)
     if path.suffix.lower() in MESHES and path.is_file():
         parts: list[tuple[Body, np.ndarray]] = [(MeshFile(path), np.diag([*item.meshScale, 1.0]))]
-        if not item.overrideMaterial:
-            colour = None if path.suffix.lower() == ".dae" else GREY
+        is_painted = path.suffix.lower() == ".dae"
+        if not item.overrideMaterial or (is_painted and not item.meshColor[:3].any()):  # black: nobody chose a colour
+            colour = None if is_painted else GREY
     else:
         parts = _parts(item.geometry)
     for i, (body, offset) in enumerate(parts):
@@ -207,10 +216,18 @@ def tiles(parity: int, size: float = 0.5, count: int = 40) -> Triangles:
 
 
 def between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Pose of a stick from a to b: its middle, with z along it, shape (4, 4)."""
-    z = (b - a) / np.linalg.norm(b - a)
-    x = np.cross([0.0, 1.0, 0.0] if abs(z[1]) < 0.9 else [1.0, 0.0, 0.0], z)
-    x /= np.linalg.norm(x)
-    T = translation(0.5 * (a + b))
-    T[:3, 0], T[:3, 1], T[:3, 2] = x, np.cross(z, x), z
+    """Pose of a stick from a to b: its middle, with z along it, shape (..., 4, 4) for points of shape (..., 3)."""
+    z = (b - a) / np.linalg.norm(b - a, axis=-1, keepdims=True)
+    x = np.cross(np.where(np.abs(z[..., 1:2]) < 0.9, [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]), z)
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    T = np.zeros((*z.shape[:-1], 4, 4))
+    T[..., :3, 0], T[..., :3, 1], T[..., :3, 2], T[..., :3, 3] = x, np.cross(z, x), z, 0.5 * (a + b)
+    T[..., 3, 3] = 1.0
     return T
+
+
+def hidden(pose: np.ndarray) -> np.ndarray:
+    """The pose with next to no thickness: nothing is seen, but place and direction stay what they were."""
+    thin = pose.copy()
+    thin[:3, :2] *= 1e-9
+    return thin
