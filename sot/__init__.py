@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below finds the same names
     from sot import errors as errors
+    from sot.collision.obstacle import Obstacle as Obstacle
     from sot.config import load_run as load_run
     from sot.controller import Controller as Controller
     from sot.description import Description as Description
     from sot.entry import Box as Box
     from sot.entry import Constraint as Constraint
     from sot.entry import Rows as Rows
+    from sot.entry import Shaper as Shaper
     from sot.entry import Tick as Tick
     from sot.feature import Feature as Feature
     from sot.gain import AdaptiveGain as AdaptiveGain
@@ -58,10 +60,11 @@ __version__ = "0.1.0"
 
 # Module → names that users take from it.
 _HOMES = {
+    "collision.obstacle": ("Obstacle",),
     "config": ("load_run",),
     "controller": ("Controller",),
     "description": ("Description",),
-    "entry": ("Box", "Constraint", "Rows", "Tick"),
+    "entry": ("Box", "Constraint", "Rows", "Shaper", "Tick"),
     "feature": ("Feature",),
     "gain": ("AdaptiveGain",),
     "ik": ("solve_ik", "solve_ik_batch"),

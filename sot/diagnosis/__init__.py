@@ -221,7 +221,9 @@ def _entry(part: Part, tick: SavedTick, pressures: Pressures) -> EntryLine:
 
 
 def _misses(part: Part, tick: SavedTick) -> np.ndarray:
-    """How far each row is outside its bounds, without the weight, shape (rows,)."""
+    """How far each row is outside its bounds, without the weight, shape (rows,). Shapers have no goal to miss."""
+    if part.shaper:
+        return np.zeros(part.size)
     if part.columns:
         return (tick.x - tick.problem.target)[list(part.columns)]
     return tick.problem.violation(tick.x)[part.rows] / part.scale

@@ -170,7 +170,7 @@ def _both(low: str, high: str, joint: str) -> str:
 
 def row_name(part: Part, labels: list[str]) -> str:
     """Rows of an entry in words: all of them by its name alone."""
-    if len(labels) == part.size or not labels:
+    if len(labels) == part.size or not labels or part.shaper:
         return part.name
     if len(labels) == 1:
         return f"{part.name}: row {labels[0]}"
