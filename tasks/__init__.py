@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.damping import Damping as Damping
     from sot.tasks.direction import Direction as Direction
     from sot.tasks.direction import Gaze as Gaze
+    from sot.tasks.forward_dynamics import CartesianCompliance as CartesianCompliance
+    from sot.tasks.forward_dynamics import CartesianForce as CartesianForce
+    from sot.tasks.forward_dynamics import CartesianMotion as CartesianMotion
     from sot.tasks.gears import Gears as Gears
     from sot.tasks.gears import Locked as Locked
     from sot.tasks.gears import Mimic as Mimic
@@ -32,11 +35,13 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.joint_limits import JointPositionLimits as JointPositionLimits
     from sot.tasks.joint_limits import JointVelocityLimits as JointVelocityLimits
     from sot.tasks.line_distance import LineDistance as LineDistance
+    from sot.tasks.manipulability import Manipulability as Manipulability
     from sot.tasks.orientation import Orientation as Orientation
     from sot.tasks.point_distance import PointDistance as PointDistance
     from sot.tasks.pose import Pose as Pose
     from sot.tasks.position import Position as Position
     from sot.tasks.posture import Posture as Posture
+    from sot.tasks.singularity_guard import SingularityGuard as SingularityGuard
 
 
 @lru_cache(maxsize=1)

@@ -89,6 +89,11 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
     ("JointLimitDistance", "joints"): lambda model: [_bounded(model)[-2:]],
     ("JointPositionLimits", "joints"): lambda model: [_bounded(model)[-2:]],
     ("JointVelocityLimits", "limit"): lambda model: [None, 3.0],
+    ("CartesianMotion", "joints"): lambda model: [_carrying(model)[-2:], "*"],
+    ("CartesianCompliance", "joints"): lambda model: [_carrying(model)[-2:], "*"],
+    ("CartesianForce", "joints"): lambda model: [_carrying(model)[-2:], "*"],
+    ("Manipulability", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
+    ("SingularityGuard", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
     ("PointDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
     ("LineDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
 }
@@ -98,6 +103,11 @@ def _bounded(model: Model) -> list[str]:
     from sot.features.selection import bounded
 
     return [joint.name for joint in bounded(model)]
+
+
+def _carrying(model: Model) -> list[str]:
+    columns = model.attachment(model.frame(frames_of(model)[0]))[2]
+    return [joint.name for joint in model.joints.values() if joint.v.start in columns]
 
 
 def examples(kind: type, model: Model) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from sot.features.frame import FrameOrientation, FramePose, FramePosition
 from sot.features.generic import Generic
 from sot.features.image import ImagePoint
 from sot.features.joints import JointLimitDistance, JointPosture
+from sot.features.manipulability import Manipulability
 
 __all__ = [
     "CenterOfMass",
@@ -20,5 +21,6 @@ __all__ = [
     "JointLimitDistance",
     "JointPosture",
     "LineDistance",
+    "Manipulability",
     "PointDistance",
 ]
