@@ -94,6 +94,8 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
     ("CartesianForce", "joints"): lambda model: [_carrying(model)[-2:], "*"],
     ("Manipulability", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
     ("SingularityGuard", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
+    ("Damping", "mode"): lambda model: ["selective", "constant", "adaptive"],
+    ("Damping", "per"): lambda model: ["level", "task"],
     ("PointDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
     ("LineDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
 }
