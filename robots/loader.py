@@ -78,7 +78,7 @@ def _find(
         key = "urdf" if suffix == ".urdf" else "mjcf"
         return build(wrap({**options, key: robot}, "load()"), Recipe), None, "load()", Path.cwd()
     path = Path(robot).expanduser() if suffix in (".yaml", ".yml") else _by_name(str(robot), folder)
-    recipe = build(read(path), Recipe)
+    recipe = _with_collisions(build(read(path), Recipe), path, options)
     return _changed(recipe, given), path.stem, str(path), path.parent.absolute()
 
 
@@ -90,10 +90,18 @@ def _by_name(name: str, folder: str | Path | None) -> Path:
     return files[name]
 
 
+def _with_collisions(recipe: Recipe, path: Path, options: dict[str, Any]) -> Recipe:
+    """The recipe with the file collisions/<robot>.yaml beside its own, if there is one and the robot is that one."""
+    default = Path("collisions") / f"{path.stem}.yaml"
+    if recipe.collisions is not None or {"urdf", "mjcf"} & set(options) or not (path.parent / default).is_file():
+        return recipe
+    return dataclasses.replace(recipe, collisions=default)
+
+
 def _changed(recipe: Recipe, options: Node) -> Recipe:
     """A recipe with some keys replaced. A path in the options is relative to the working directory."""
     given = arguments(options, Recipe)
-    for key in ("urdf", "mjcf", "srdf"):
+    for key in ("urdf", "mjcf", "srdf", "collisions"):
         if given.get(key) is not None:
             given[key] = Path.cwd() / given[key].expanduser()
     return dataclasses.replace(recipe, **given)
@@ -102,6 +110,7 @@ def _changed(recipe: Recipe, options: Node) -> Recipe:
 def _resolved(recipe: Recipe, base: Path, where: str) -> Recipe:
     """The recipe with absolute paths."""
     packages = [base / path.expanduser() for path in recipe.packages]
+    collisions = None if recipe.collisions is None else base / recipe.collisions.expanduser()
     if recipe.data is not None:
         try:
             base = data_folder(recipe.data)
@@ -113,7 +122,7 @@ def _resolved(recipe: Recipe, base: Path, where: str) -> Recipe:
         for key in ("urdf", "mjcf", "srdf")
         if getattr(recipe, key) is not None
     }
-    return dataclasses.replace(recipe, packages=tuple(packages), **paths)
+    return dataclasses.replace(recipe, packages=tuple(packages), collisions=collisions, **paths)
 
 
 @functools.cache

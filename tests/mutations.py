@@ -161,7 +161,7 @@ def _missing(text: str, rng: np.random.Generator) -> Any:
         "swap",
         "by",
     )
-    part = _pick([p for p in parts(text) if p.key in needed], rng)
+    part = _pick([p for p in parts(text) if p.key in needed and "obstacles" not in p.path], rng)  # those have defaults
     if part is None:
         return None
     begin = text.rindex(f"{part.key}:", 0, part.start)

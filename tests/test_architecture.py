@@ -16,6 +16,7 @@ DOORS = {
     "pinocchio": ("sot/model.py", "sot/lie.py", "sot/description/"),
     "numba": ("sot/kernels/compiler.py",),
     "yaml": ("sot/typed_yaml/",),
+    "coal": ("sot/collision/",),
     "meshcat": ("sot/viewer/",),
     "daqp": ("sot/solvers/backends.py",),
     "quadprog": ("sot/solvers/backends.py",),

@@ -277,3 +277,14 @@ def test_posture_of_a_driving_base_and_endless_joints() -> None:
     free = sot.features.JointPosture()
     free.setup(model)
     assert not set(range(3)) & set(free.columns)
+
+
+def test_home_is_the_robots_own():
+    """xArm7's SRDF has a posture of the name home, which is another one."""
+    from sot.tasks import Posture
+
+    model = model_of("xarm7")
+    assert not np.allclose(model.robot.postures["home"], model.robot.home)
+    posture = Posture()
+    posture.setup(model)
+    assert np.array_equal(posture.feature.as_value("home", ""), model.robot.home)

@@ -96,6 +96,13 @@ def parser() -> argparse.ArgumentParser:
     ik.add_argument("--restarts", type=_count, default=50, metavar="N", help="random starts before giving up")
     _json(ik)
 
+    collisions = commands.add_parser(
+        "collisions", allow_abbrev=False, help="collision bodies of a robot and the pairs to watch, as a file"
+    )
+    collisions.add_argument("robot", metavar="ROBOT", help="a robot, or a file (.yaml, .urdf, .xml)")
+    _collision_options(collisions.add_argument)
+    _json(collisions)
+
     bench = commands.add_parser("bench", allow_abbrev=False, help="time of a tick, stage by stage")
     bench.add_argument("cases", nargs="*", metavar="CASE", help="by default all")
     bench.add_argument("--ticks", type=_count, metavar="N", help="ticks per case")
@@ -112,6 +119,21 @@ def _run_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--duration", type=_seconds, metavar="S", help="length of the run, s")
     _json(command)
+
+
+def _collision_options(add: Callable[..., Any]) -> None:
+    """What has no default here has it in `sot.collision.survey.survey`."""
+    add("--shapes", choices=("auto", "capsule", "convex"), help="what becomes of meshes")
+    add("--corners", type=_count, metavar="N", help="most corners of a convex body (16)")
+    add("--pairs", choices=("sampled", "srdf"), help="those that come close, or all that the SRDF does not disable")
+    add("--samples", type=_count, metavar="N", help="random configurations (5000)")
+    add("--seed", type=int, metavar="S", help="of the random numbers")
+    add("--margin", type=float, metavar="M", help="distance that is going to be kept, m (0.01)")
+    add("--merge", action="append", metavar="LINK[=LINK,…]", help="make one body of several shapes")
+    add("--visual", action="append", metavar="LINK", help="take the visual geometry of a link")
+    add("--without", action="append", metavar="LINK", help="leave a link out")
+    add("--ignore", action="append", metavar="BODY=BODY,…", help="do not watch these pairs")
+    add("--output", metavar="FILE", help="the file to write (ROBOT.collisions.yaml)")
 
 
 def _json(command: argparse.ArgumentParser) -> None:

@@ -157,6 +157,18 @@ def ik_command(
     return 0 if result else 1
 
 
+def collisions_command(robot: str, output: str | None, as_json: bool, **options: Any) -> int:
+    """Make collision bodies of a robot, choose the pairs to watch, write them to a file."""
+    from sot.cli import collisions
+
+    made = collisions.make(robot, output, {key: value for key, value in options.items() if value is not None})
+    if as_json:
+        _print_json(collisions.facts(made))
+    else:
+        print(collisions.report(made))
+    return 0
+
+
 def bench_command(cases: list[str], ticks: int | None, as_json: bool) -> int:
     """Time the ticks of benchmark cases."""
     from sot import bench

@@ -60,6 +60,7 @@ class Description:
         srdf: SRDF file, if the robot has one.
         package_dirs: Folders in which meshes are looked up.
         collision_pairs: Which pairs `geometry("collision")` holds: "srdf", "adjacent" (all others) or "all".
+        collisions: File with its collision bodies, if it has one.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Description:
     srdf: Path | None = None
     package_dirs: tuple[Path, ...] = ()
     collision_pairs: Literal["srdf", "adjacent", "all"] = "adjacent"
+    collisions: Path | None = None
     _geometry: dict[str, pin.GeometryModel] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -64,6 +64,7 @@ def assemble(recipe: Recipe, where: str, name: str | None = None) -> Description
         srdf=recipe.srdf,
         package_dirs=_package_dirs(recipe, urdf),
         collision_pairs=recipe.collision_pairs or ("srdf" if srdf.disabled_pairs else "adjacent"),
+        collisions=recipe.collisions,
     )
 
 

@@ -97,6 +97,8 @@ class Recipe:
         actuators: Motor data by joint name or pattern; later ones win.
         collision_pairs: Link pairs to watch: all but those the `srdf` disables, all but `adjacent` ones, or
             `all`. Default: `srdf` if the SRDF disables any, else `adjacent`.
+        collisions: Collision file, see `sot collisions`; relative to the description file also with `data`. Default:
+            `collisions/<robot>.yaml` beside the description file, if there is one.
     """
 
     urdf: Path | None = None
@@ -112,3 +114,4 @@ class Recipe:
     limits: dict[str, Limits] = field(default_factory=dict)
     actuators: dict[str, Actuator] = field(default_factory=dict)
     collision_pairs: Pairs | None = None
+    collisions: Path | None = None

@@ -88,7 +88,7 @@ class JointPosture(Feature):
         return self._angles(vector(target, self.dim, where), where)
 
     def _named(self, name: str, where: str) -> np.ndarray:
-        postures = {HOME: self._model.robot.home, **self._model.robot.postures}
+        postures = {**self._model.robot.postures, HOME: self._model.robot.home}  # an SRDF may have a home of its own
         if name not in postures:
             raise TaskError(f"{where}: {unknown('posture', name, postures)}")
         return postures[name][self.q_index].copy()

@@ -1,0 +1,221 @@
+"""The readable form of `sot.kernels.distance` and `sot.kernels.collision`: the same numbers in plain numpy, slowly.
+
+It is the reference in tests, and what runs where compiled code is not wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sot.kernels.distance import ASIDE, LITTLE, SHORT
+
+TOLERANCE, CAP = 1e-11, 100
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The smooth distance of two sets of points along the direction that makes it largest.
+
+    Attributes:
+        gap: Distance, m.
+        normal: Unit vector from the first to the second, shape (3,).
+        x: Mean of the first points that are nearest, shape (3,).
+        y: Mean of the second points that are nearest, shape (3,).
+        spread: Sum of the covariances of both by the same weights, m², shape (3, 3).
+    """
+
+    gap: float
+    normal: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    spread: np.ndarray
+
+    @property
+    def across(self) -> np.ndarray:
+        """Part of y − x across the normal: 0 at the maximum."""
+        w = self.y - self.x
+        return w - (w @ self.normal) * self.normal
+
+
+def support(points: np.ndarray, n: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """τ log Σ exp(n·x/τ), and mean and covariance of the points weighted by exp(n·x/τ)."""
+    heights = points @ n
+    weights = np.exp((heights - heights.max()) / tau)
+    total = weights.sum()
+    weights /= total
+    mean = weights @ points
+    away = points - mean
+    return heights.max() + tau * np.log(total), mean, (away.T * weights) @ away
+
+
+def along(first: np.ndarray, second: np.ndarray, n: np.ndarray, tau: float) -> Nearest:
+    """Gap of two sets of points along a direction."""
+    (a, x, C_a), (b, y, C_b) = support(first, n, tau), support(second, -n, tau)
+    return Nearest(-a - b, n, x, y, C_a + C_b)
+
+
+def between(first: np.ndarray, second: np.ndarray, tau: float, start: np.ndarray | None = None) -> Nearest:
+    """The largest gap of two sets of points.
+
+    Args:
+        first: Shape (k, 3), m.
+        second: Shape (l, 3), m.
+        tau: Smoothing, m.
+        start: Direction to start from; by default several are tried.
+    """
+    if start is not None:
+        return climb(along(first, second, start, tau), first, second, tau)
+    towards = second.mean(axis=0) - first.mean(axis=0)
+    norm = np.linalg.norm(towards)
+    best = _cool(towards / norm if norm > 1e-9 else np.array([0.0, 0.0, 1.0]), first, second, tau)
+    if best.gap > 0.0:
+        return best
+    others = [_cool(n, first, second, tau) for n in (*np.eye(3), *-np.eye(3))]
+    return max([best, *others], key=lambda found: found.gap)
+
+
+def _cool(n: np.ndarray, first: np.ndarray, second: np.ndarray, tau: float) -> Nearest:
+    """With a τ as large as the points are far apart there are no corners to get caught on."""
+    level = max(float(np.ptp(np.vstack([first, second]), axis=0).max()), tau)
+    while level > tau:
+        n = climb(along(first, second, n, level), first, second, level, cap=10).normal
+        level *= 0.3
+    return climb(along(first, second, n, tau), first, second, tau)
+
+
+def climb(now: Nearest, first: np.ndarray, second: np.ndarray, tau: float, cap: int = CAP) -> Nearest:
+    """Newton on the sphere: (P C P / τ + (n·w) P) δ = P w with w = y − x, n ← (n + δ)/‖n + δ‖, steps halved."""
+    for _ in range(cap):
+        uphill, n = now.across, now.normal
+        if np.linalg.norm(uphill) <= TOLERANCE:
+            break
+        P = np.eye(3) - np.outer(n, n)
+        values, vectors = np.linalg.eigh(P @ now.spread @ P / tau + (n @ (now.y - now.x)) * P)
+        values = np.maximum(values, 0.1 * abs(n @ (now.y - now.x)) + 1e-9)  # overlapping points: still uphill
+        step = P @ (vectors @ ((vectors.T @ uphill) / values))
+        step /= max(1.0, float(np.linalg.norm(step)))
+        better = _line(now, step, first, second, tau)
+        if better is None:
+            break
+        now = better
+    return now
+
+
+def _line(now: Nearest, step: np.ndarray, first: np.ndarray, second: np.ndarray, tau: float) -> Nearest | None:
+    slope = now.across @ step
+    for k in range(40):
+        n = now.normal + 0.5**k * step
+        found = along(first, second, n / np.linalg.norm(n), tau)
+        if found.gap >= now.gap + 1e-4 * 0.5**k * slope - 1e-14:
+            return found
+    return None
+
+
+def to_plane(points: np.ndarray, origin: np.ndarray, up: np.ndarray, tau: float) -> Nearest:
+    """Gap of points above a plane; y is the foot of x on the plane."""
+    height, x, C = support(points, -up, tau)
+    return Nearest(-up @ origin - height, -up, x, x + (up @ (origin - x)) * up, C)
+
+
+def exact(found: Nearest, first: np.ndarray, second: np.ndarray) -> Nearest:
+    """The same direction with the gap of the points themselves: never more than their distance."""
+    return replace(found, gap=float((second @ found.normal).min() - (first @ found.normal).max()))
+
+
+def corners(
+    found: Nearest, first: np.ndarray, second: np.ndarray, axis: np.ndarray, wide: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of the face on which two bodies come to lie on each other.
+
+    With covariances of all points that are not much farther away than the nearest (by about `wide`), in the plane
+    across n, F = 2 C_A (C_A + C_B)⁻¹ C_B is large where both extend; against a plane F = C_A. Columns of √F are half
+    the sides of the face. Heights above it go with the place across n by a slope, from the same covariances.
+
+    Args:
+        found: Where the two are nearest.
+        first: Points of the first, shape (k, 3), m.
+        second: Points of the second, shape (l, 3), m; none for a plane.
+        axis: Unit vector across n by which the sides are told apart.
+        wide: m.
+
+    Returns:
+        Where each corner is from x and y, and the gap there, infinite if there is none, m, shape (4, 4); and the axis
+        for the next tick.
+    """
+    n = found.normal
+    basis = np.array([axis, np.cross(n, axis)])
+    F, slope = _face(first, n, basis, wide)
+    if len(second):
+        C_b, slope_b = _face(second, -n, basis, wide)
+        slope = slope + slope_b  # heights of the second are counted along −n
+        F, C_b = F + ASIDE**2 * np.eye(2), C_b + ASIDE**2 * np.eye(2)
+        F = 2.0 * F @ np.linalg.solve(F + C_b, C_b)
+        F = 0.5 * (F + F.T)
+    e = _steered(F)
+    a, b = _sides(F, e)
+    here = n @ (found.y - found.x)
+    places: list[np.ndarray] = []
+    for i, j in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+        p = _shorter(_ending(i * a + j * b, -slope, here, found.gap))
+        place = np.array([*(p @ basis), found.gap + max(-slope @ p, 0.0)])
+        if any(np.array_equal(place[:3], other[:3]) for other in places):
+            place[3] = np.inf  # there is one already
+        places.append(place)
+    return np.array(places), e @ basis
+
+
+def _face(points: np.ndarray, n: np.ndarray, basis: np.ndarray, wide: float) -> tuple[np.ndarray, np.ndarray]:
+    """Covariance across n of the points that are far along n, and how their heights go with their place."""
+    C = support(points, n, wide)[2]
+    across = basis @ C @ basis.T
+    little = (LITTLE * np.trace(across) + 1e-18) * np.eye(2)
+    return across, np.linalg.solve(across + little, basis @ C @ n)
+
+
+def _steered(F: np.ndarray) -> np.ndarray:
+    """First column of F¹⁶, of length 1: along the longer side of the face, unless both are alike; then as before."""
+    if not (np.trace(F) > 1e-12):
+        return np.array([1.0, 0.0])
+    power = np.linalg.matrix_power(F / np.trace(F), 16)
+    norm = float(np.linalg.norm(power[0]))
+    return power[0] / norm if norm > 1e-3 * np.trace(power) else np.array([1.0, 0.0])
+
+
+def _sides(F: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """Half the sides of a face: √F e and √F times what is across e."""
+    values, vectors = np.linalg.eigh(F)
+    S = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.array([_shorter(S @ e), _shorter(S @ [-e[1], e[0]])])
+
+
+def _shorter(p: np.ndarray) -> np.ndarray:
+    """A vector that is shorter by a few mm, so that corners grow out of one point, and what is small is nothing."""
+    size = float(np.linalg.norm(p))
+    return (1.0 - SHORT / size) * p if size > SHORT else 0.0 * p
+
+
+def _ending(p: np.ndarray, slope: np.ndarray, here: float, gap: float) -> np.ndarray:
+    """The part of the way to a corner on which it is no nearer than the bodies are."""
+    rise = float(slope @ p)
+    return p * max(here - gap, 0.0) / -rise if rise < 0.0 and here + rise < gap else p
+
+
+def least_speed(delta: float, width: float, rate: float, recovery: float) -> float:
+    """The bound −φ on ḋ at δ above the margin.
+
+        φ = λ δ / (1 − (δ/Δ)²)      for 0 ≤ δ < Δ: infinite where the pair comes within influence
+        φ = −min(−λ δ, recovery)    for δ < 0: back out
+
+    Args:
+        delta: Distance above the margin, m.
+        width: Width Δ of the zone from the margin to where the influence begins, m.
+        rate: λ in discrete time, 1/s.
+        recovery: Largest speed with which bodies that are too close are driven apart, m/s.
+    """
+    if delta >= width:
+        return -np.inf
+    if delta > 0.0:
+        return -rate * delta / (1.0 - (delta / width) ** 2)
+    return min(-rate * delta, recovery)
