@@ -8,7 +8,8 @@ of all targets,
     min ‖J δ + e‖² + μ ‖δ‖²   subject to   q_min ≤ q ⊕ δ ≤ q_max,   q ← q ⊕ δ,   μ ∝ ‖e‖².
 
 μ vanishes with the error, so convergence is quadratic at the end; where a target cannot be met it stays, and the
-steps with it small. A search that stalls starts again from a random configuration.
+steps with it small. A search that stalls starts again from a random configuration. Constraints such as collisions are
+kept to first order by every step, d + ∇d·δ ≥ margin, and looked at again before an answer is given.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from sot import limits
 from sot.checks import positive, vector
 from sot.description import Description
-from sot.entry import Tick
+from sot.entry import Constraint, Tick
 from sot.errors import TaskError
 from sot.formulation import Velocity
 from sot.gears import Gears
@@ -41,14 +42,22 @@ LARGEST_STEP = 1.0  # rad or m that a joint moves in one iteration
 STALLED = 15  # iterations without getting nearer by a tenth after which a search is given up
 
 
+@runtime_checkable
+class Stepwise(Protocol):
+    """A constraint that can also bound a single long step."""
+
+    def for_steps(self) -> Constraint:
+        """A copy whose rows bound what is done in one step and not what is done in a second."""
+
+
 @dataclass(frozen=True)
 class IkResult:
     """What a search found.
 
     Attributes:
-        success: True if all targets are met within the tolerance.
+        success: True if all targets are met within the tolerance and all constraints are kept.
         q: The best configuration that was found, inside the joint limits, shape (nq,).
-        error: Norm of each target's error at q, m and rad.
+        error: Norm of each target's error at q, and by how much each constraint is broken, m and rad.
         iterations: Iterations in all.
         restarts: How often the search began anew.
         seconds: Time it took, s.
@@ -71,6 +80,7 @@ def solve_ik(
     robot: Description,
     targets: FeatureTask | Sequence[FeatureTask],
     *,
+    constraints: Constraint | Sequence[Constraint] = (),
     q0: np.ndarray | None = None,
     tolerance: float = 1e-6,
     restarts: int = 50,
@@ -83,6 +93,7 @@ def solve_ik(
         robot: What `sot.robots.load` gives.
         targets: Tasks with fixed references: `Pose("panda_hand", reference=T)`. Masks and weights count, gains do
             not. Several targets are met together.
+        constraints: What must hold at the configuration, beside joint limits: `Collisions(obstacles=[…])`.
         q0: Where to begin, shape (nq,); the robot's home by default. The nearest solution is likely, not certain.
         tolerance: Largest error of a target, m and rad.
         restarts: How often to begin anew from a random configuration.
@@ -90,7 +101,9 @@ def solve_ik(
         seed: Of the random configurations; the same seed gives the same answer.
     """
     begin = perf_counter()
-    search = _Search(robot, [targets] if isinstance(targets, FeatureTask) else list(targets), tolerance)
+    wanted = [targets] if isinstance(targets, FeatureTask) else list(targets)
+    kept = [constraints] if isinstance(constraints, Constraint) else list(constraints)
+    search = _Search(robot, wanted, kept, tolerance)
     start = robot.home if q0 is None else vector(q0, search.model.nq, "solve_ik: q0", repeat=False)
     q, used, attempts = search.run(start, restarts, iterations, np.random.default_rng(seed))
     return search.result(q, used, attempts, perf_counter() - begin)
@@ -130,7 +143,9 @@ def _show_progress(done: int, total: int, solved: int) -> None:
 class _Search:
     """One problem: the rows of its targets, laid out once."""
 
-    def __init__(self, robot: Description, targets: list[FeatureTask], tolerance: float) -> None:
+    def __init__(
+        self, robot: Description, targets: list[FeatureTask], constraints: list[Constraint], tolerance: float
+    ) -> None:
         if not targets or not all(isinstance(target, FeatureTask) for target in targets):
             raise TaskError(f"solve_ik: expected tasks such as Pose(…, reference=…), got {targets!r}")
         self.model = Model(robot)
@@ -139,7 +154,8 @@ class _Search:
         self._tick = Tick(0.0, 1.0, np.zeros(self.model.nv))
         # The empty last level keeps postures among the rows: here the metric is the damping.
         gears = (Gears(gain=np.inf),) if robot.mimics else ()
-        levels = (gears, tuple(_whole_error(target) for target in targets), ())
+        self._constraints = tuple(_for_steps(constraint) for constraint in constraints)
+        levels = ((*gears, *self._constraints), tuple(_whole_error(target) for target in targets), ())
         self._plan = Plan(levels, Velocity(self.model), weighted=False)
         self._solver = Lexicographic(self._plan.problem, strict=1)
         self._index, self._low, self._high = limits.positions(self.model, None, 0.0, "solve_ik")
@@ -151,9 +167,11 @@ class _Search:
         used, best_q, best = 0, q0, math.inf
         q = self._inside(np.array(q0, dtype=float))
         for attempt in range(restarts + 1):
+            for constraint in self._constraints:
+                constraint.reset()
             q, worst, count = self._descend(q, iterations)
             used += count
-            if worst < best:
+            if worst < best or attempt == 0:
                 best_q, best = q, worst
             if best <= self.tolerance:
                 return best_q, used, attempt
@@ -165,6 +183,8 @@ class _Search:
         best_q, best, since = q, math.inf, 0
         for count in range(iterations):
             worst = self._look(q)
+            if worst <= self.tolerance:  # looked at only now: it costs more than an iteration
+                worst = max(worst, self._violation())
             if worst < best:
                 since = 0 if worst < 0.9 * best else since + 1
                 best_q, best = q, worst
@@ -185,12 +205,20 @@ class _Search:
         """Norm of the error of each target (and of the gears), from the rows that ask for its opposite."""
         wanted = self._plan.problem.lower
         return {
-            block.entry.name: float(np.linalg.norm(wanted[block.rows])) / block.scale for block in self._plan.blocks
+            block.entry.name: float(np.linalg.norm(wanted[block.rows])) / block.scale
+            for block in self._plan.blocks
+            if block.entry not in self._constraints
         }
+
+    def _violation(self) -> float:
+        """By how much the worst constraint is broken at the model's state."""
+        still = self._tick.previous
+        return max((c.violation(self.model, self._tick, still) for c in self._constraints), default=0.0)
 
     def _step(self, q: np.ndarray) -> np.ndarray:
         problem = self._plan.problem
-        size = float(problem.lower @ problem.lower)
+        wanted = problem.lower[problem.rows(1)]
+        size = float(wanted @ wanted)
         problem.metric[:] = math.sqrt(DAMPING * size + FLOOR)
         limited = self._index >= 0
         problem.x_lower[:], problem.x_upper[:] = -LARGEST_STEP, LARGEST_STEP
@@ -222,15 +250,33 @@ class _Search:
         """What is to be said of a configuration."""
         worst = self._look(q)
         errors = self._errors()
-        if worst <= self.tolerance:
-            reason = f"all targets met after {iterations} iterations"
-        else:
-            furthest = max(errors, key=errors.__getitem__)
-            reason = (
-                f"{furthest} misses by {errors[furthest]:.3g} at best, after {restarts + 1} searches: "
-                "probably out of reach, or in conflict with joint limits or other targets"
+        broken = {c.name: c.violation(self.model, self._tick, self._tick.previous) for c in self._constraints}
+        success = max(worst, *broken.values(), 0.0) <= self.tolerance
+        words = self._reason(errors, broken, iterations, restarts)
+        return IkResult(success, q, errors | broken, iterations, restarts, seconds, words)
+
+    def _reason(self, errors: dict[str, float], broken: dict[str, float], iterations: int, restarts: int) -> str:
+        furthest = max(errors, key=errors.__getitem__)
+        worst = max(broken, key=broken.__getitem__, default="")
+        searches = f"after {restarts + 1} searches"
+        if errors[furthest] > self.tolerance:
+            others = "joint limits, other targets" + (f" or {', '.join(broken)}" if broken else "")
+            return (
+                f"{furthest} misses by {errors[furthest]:.3g} at best, {searches}: probably out of reach, or in "
+                f"conflict with {others}"
             )
-        return IkResult(worst <= self.tolerance, q, errors, iterations, restarts, seconds, reason)
+        if worst and broken[worst] > self.tolerance:
+            return f"{worst} is broken by {broken[worst]:.3g} wherever the targets were met, {searches}"
+        return f"all targets met after {iterations} iterations"
+
+
+def _for_steps(constraint: Constraint) -> Constraint:
+    """A copy of a constraint that bounds a step; the user's own may be at work in a controller."""
+    if not isinstance(constraint, Stepwise):
+        raise TaskError(
+            f"solve_ik: constraints: {constraint!r} cannot bound a single step; joint limits are kept anyway"
+        )
+    return constraint.for_steps()
 
 
 def _whole_error(target: FeatureTask) -> FeatureTask:

@@ -13,7 +13,7 @@ from sot.cli import main
 from sot.errors import ModelError, TaskError
 from sot.model import Model
 from sot.robots import load
-from sot.tasks import CenterOfMass, Pose, Position, Posture
+from sot.tasks import CenterOfMass, Collisions, JointLimits, Pose, Position, Posture
 
 ARMS = {
     "panda": ("panda_hand", {}, ("panda_joint",)),
@@ -131,6 +131,44 @@ def test_a_batch_shows_its_progress(capsys):
     assert "5/5, 5 solved" in capsys.readouterr().err
 
 
+def nearest(collisions, robot, q):
+    model = Model(robot)
+    model.update(q, np.zeros(model.nv))
+    return collisions.nearest(model, 1)[0].distance
+
+
+@pytest.mark.parametrize("name, frame", [("panda", "panda_hand_tcp"), ("ur5", "tool0")])
+def test_collisions_are_avoided(name, frame):
+    """A post stands where the plain answer is; every answer keeps away from it, and meets the same target."""
+    robot = load(name)
+    plain = sot.solve_ik(robot, Position(frame, reference=[0.35, 0.3, 0.5]))
+    model = Model(robot)
+    model.update(plain.q, np.zeros(model.nv))
+    elbow = model.joint_placements[4, 9:]  # in the middle of the arm
+    post = sot.Obstacle("post", ball=0.08, at=elbow)
+    around = Collisions(margin=0.02, obstacles=[post])
+    assert nearest(around, robot, plain.q) < 0.0
+    result = sot.solve_ik(robot, Position(frame, reference=[0.35, 0.3, 0.5]), constraints=around)
+    assert result, result.reason
+    assert nearest(around, robot, result.q) >= 0.02
+    assert np.allclose(pose_of(robot, frame, result.q).translation, [0.35, 0.3, 0.5], atol=1e-6)
+    assert result.error["collisions"] == 0.0
+
+
+def test_an_obstacle_that_moved_counts_where_it_is_now():
+    robot = load("ur5")
+    wall = sot.Obstacle("wall", box=[0.02, 1.0, 1.0], at=[5.0, 0.0, 0.5])
+    around = Collisions(obstacles=[wall])
+    target = Position("tool0", reference=[0.5, 0.1, 0.3])
+    assert sot.solve_ik(robot, target, constraints=around)
+    wall.pose = [0.5, 0.1, 0.3]
+    blocked = sot.solve_ik(robot, target, constraints=around, restarts=3)
+    assert not blocked
+    assert "collisions" in blocked.reason
+    wall.pose = [5.0, 0.0, 0.5]
+    assert sot.solve_ik(robot, target, constraints=around)
+
+
 def test_mistakes_are_named():
     panda = load("panda")
     with pytest.raises(TaskError, match="solve_ik"):
@@ -139,6 +177,8 @@ def test_mistakes_are_named():
         sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), q0=[0.0, 1.0])
     with pytest.raises(TaskError, match="tolerance"):
         sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), tolerance=-1.0)
+    with pytest.raises(TaskError, match="joint limits are kept anyway"):
+        sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), constraints=JointLimits())
     with pytest.raises(ModelError, match="nowhere"):
         sot.solve_ik(panda, Position("nowhere", reference=[0.4, 0, 0.4]))
 
@@ -150,6 +190,7 @@ def test_on_the_command_line(capsys):
     reached = pose_of(load("panda"), "panda_hand", np.array(result["q"]))
     assert np.allclose(reached.translation, [0.4, 0.1, 0.5], atol=1e-6)
     assert main([*words, "--rpy", "3.14", "0", "0"]) == 0
+    assert main([*words, "--collisions"]) == 0
     assert "panda_joint1" in capsys.readouterr().out
     assert main([*words[:-3], "5", "5", "5"]) == 1
     assert "misses by" in capsys.readouterr().out

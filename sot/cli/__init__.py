@@ -94,6 +94,7 @@ def parser() -> argparse.ArgumentParser:
     ik.add_argument("--position", nargs=3, type=float, required=True, metavar=("X", "Y", "Z"), help="m, in the world")
     ik.add_argument("--rpy", nargs=3, type=float, metavar=("R", "P", "Y"), help="roll, pitch, yaw, rad; or any")
     ik.add_argument("--restarts", type=_count, default=50, metavar="N", help="random starts before giving up")
+    ik.add_argument("--collisions", action="store_true", help="the robot must not touch itself")
     _json(ik)
 
     collisions = commands.add_parser(

@@ -135,20 +135,26 @@ def demo_command(headless: bool, realtime: bool, duration: float | None, as_json
 
 
 def ik_command(
-    robot: str, frame: str, position: list[float], rpy: list[float] | None, restarts: int, as_json: bool
+    robot: str,
+    frame: str,
+    position: list[float],
+    rpy: list[float] | None,
+    restarts: int,
+    collisions: bool,
+    as_json: bool,
 ) -> int:
     """Find joint angles that bring a frame to a position, and to an orientation if one is asked for."""
     from sot.ik import solve_ik
     from sot.lie import SE3, as_rotation
     from sot.robots import load
-    from sot.tasks import Pose, Position
+    from sot.tasks import Collisions, Pose, Position
 
     description = load(robot)
     if rpy is None:
         target = Position(frame, reference=position)
     else:
         target = Pose(frame, reference=SE3(as_rotation(rpy, "--rpy"), vector(position, 3, "--position")))
-    result = solve_ik(description, target, restarts=restarts)
+    result = solve_ik(description, target, constraints=[Collisions()] if collisions else [], restarts=restarts)
     if as_json:
         _print_json({**dataclasses.asdict(result), "q": result.q.tolist()})
     else:

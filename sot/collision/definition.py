@@ -155,10 +155,10 @@ def corners(
         F = 0.5 * (F + F.T)
     e = _steered(F)
     a, b = _sides(F, e)
-    here = n @ (found.y - found.x)
+    spare = max(n @ (found.y - found.x) - found.gap, 0.0)
+    ends = [[sign * _part(side, -slope @ (sign * side), spare) * side for sign in (1, -1)] for side in (a, b)]
     places: list[np.ndarray] = []
-    for i, j in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
-        p = _shorter(_ending(i * a + j * b, -slope, here, found.gap))
+    for p in (ends[0][0] + ends[1][0], ends[0][1] + ends[1][0], ends[0][0] + ends[1][1], ends[0][1] + ends[1][1]):
         place = np.array([*(p @ basis), found.gap + max(-slope @ p, 0.0)])
         if any(np.array_equal(place[:3], other[:3]) for other in places):
             place[3] = np.inf  # there is one already
@@ -187,19 +187,14 @@ def _sides(F: np.ndarray, e: np.ndarray) -> np.ndarray:
     """Half the sides of a face: √F e and √F times what is across e."""
     values, vectors = np.linalg.eigh(F)
     S = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return np.array([_shorter(S @ e), _shorter(S @ [-e[1], e[0]])])
+    return np.array([S @ e, S @ [-e[1], e[0]]])
 
 
-def _shorter(p: np.ndarray) -> np.ndarray:
-    """A vector that is shorter by a few mm, so that corners grow out of one point, and what is small is nothing."""
-    size = float(np.linalg.norm(p))
-    return (1.0 - SHORT / size) * p if size > SHORT else 0.0 * p
-
-
-def _ending(p: np.ndarray, slope: np.ndarray, here: float, gap: float) -> np.ndarray:
-    """The part of the way to a corner on which it is no nearer than the bodies are."""
-    rise = float(slope @ p)
-    return p * max(here - gap, 0.0) / -rise if rise < 0.0 and here + rise < gap else p
+def _part(side: np.ndarray, rise: float, spare: float) -> float:
+    """Part of half a side that counts: as far as the bodies are no nearer there than they are, and less a few mm."""
+    size = float(np.linalg.norm(side))
+    part = 1.0 if rise >= -spare else spare / -rise
+    return max(part - SHORT / size, 0.0) if size > 0.0 else 0.0
 
 
 def least_speed(delta: float, width: float, rate: float, recovery: float) -> float:

@@ -182,7 +182,7 @@ class Distances:
         self.set_dt(self.dt)
         if self.update(model, self.dt) < 0:
             return np.full(len(self.memory), np.nan)
-        return self.distances
+        return np.where(self.distances < reach, self.distances, np.inf)
 
     @property
     def distances(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +133,14 @@ class Obstacle:
     def reset(self) -> None:
         """Go back to where it was put."""
         self._pose, self._clock = self._start, None
+
+    def standing(self) -> Obstacle:
+        """A copy that stays where this one is now."""
+        twin, pose = copy(self), self.pose
+        twin.motion, twin._clock = None, None
+        twin.velocity = twin.angular_velocity = (0.0, 0.0, 0.0)
+        twin._start = twin._pose = pose
+        return twin
 
     def placed(self, time: float | None, dt: float) -> tuple[SE3, np.ndarray]:
         """Pose of its hull at a time, and its mean velocity in the coming tick: of its origin, and angular, shape (6,).

@@ -12,7 +12,7 @@ from sot.description import Description
 
 SAMPLES = 1000  # configurations for bodies made on the spot
 
-_made: WeakKeyDictionary[Description, CollisionModel] = WeakKeyDictionary()  # a robot's bodies are made once
+_made: WeakKeyDictionary[Description, CollisionModel] = WeakKeyDictionary()  # a robot's bodies are made, or read, once
 
 
 def collision_model(robot: Description, file: str | Path | None = None) -> CollisionModel:
@@ -25,11 +25,10 @@ def collision_model(robot: Description, file: str | Path | None = None) -> Colli
     """
     from sot.collision.file import read_collisions
 
-    path = file or robot.collisions
-    if path is not None:
-        return read_collisions(path, robot)
+    if file is not None:
+        return read_collisions(file, robot)
     if robot not in _made:
-        _made[robot] = _make(robot)
+        _made[robot] = _make(robot) if robot.collisions is None else read_collisions(robot.collisions, robot)
     return _made[robot]
 
 
