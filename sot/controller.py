@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from sot.checks import positive
 from sot.description import Description
 from sot.entry import Entry, Tick
 from sot.errors import ConfigError, RobotError, SotError, TaskError, unknown
-from sot.formulation import Velocity
+from sot.dynamics import Dynamics
+from sot.formulation import Formulation, Velocity
 from sot.gears import Following, Gears
 from sot.model import Model
 from sot.plan import Levels, Plan
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
 
-OUTPUTS = {"velocity": Velocity}  # what a command is → what the unknown is
+OUTPUTS: dict[str, type[Any]] = {"velocity": Velocity, "torque": Dynamics}  # what a command is → what the unknown is
 INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
 
 
@@ -97,7 +98,7 @@ class Controller:
         *,
         solver: Literal["nullspace", "hierarchical", "weighted"] = "hierarchical",
         dt: float = 1e-3,
-        output: Literal["velocity"] = "velocity",
+        output: Literal["velocity", "torque"] = "velocity",
         backend: str = "sot",
         compiled: bool = True,
         max_iterations: int = 100,
@@ -109,7 +110,7 @@ class Controller:
             stack: Tasks and constraints in order.
             solver: Meaning of the order: `nullspace`, `hierarchical` or `weighted`.
             dt: Nominal period, s.
-            output: What the commands are: `velocity`.
+            output: What the commands are: `velocity`, or `torque` with accelerations and contact forces as unknowns.
             backend: Quadratic program behind `weighted`: `sot` (built in), `daqp` or `quadprog`.
             compiled: Use the compiled kernels; False takes the plain numpy definitions.
             max_iterations: Cap of the active-set loop.
@@ -129,7 +130,7 @@ class Controller:
         self.max_iterations = int(positive(max_iterations, "max_iterations"))
         self.budget = None if budget is None else positive(budget, "budget")
         self.model = Model(robot)
-        self.formulation = OUTPUTS[output](self.model)
+        self.output = output
         self.counters = Counters()
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
@@ -166,10 +167,10 @@ class Controller:
             self._take_changes(state.time)
         if len(self.phases) > 1:
             self._retire(state.time)
-        x = self._solve(self.phases[0], tick).copy()
+        outcome = self._solve(self.phases[0], tick).copy()
         for phase in self.phases[1:]:
-            x += phase.share(state.time) * (self._solve(phase, tick) - x)
-        return self.finish_tick(x)
+            outcome += phase.share(state.time) * (self._solve(phase, tick) - outcome)
+        return self.finish_tick(outcome)
 
     def begin_tick(self, state: State, dt: float | None = None) -> Tick:
         """First part of a step: when it is."""
@@ -177,6 +178,8 @@ class Controller:
         tick.time, tick.dt = state.time, self.dt if dt is None else positive(dt, "dt")
         if not self._started:
             self._begin(state)
+        if self.output == "torque":
+            tick.previous = state.v
         if state.q.size != self.model.nq or not (tick.time > -np.inf):
             self._refuse(state)
         if self._lost is not None:
@@ -185,15 +188,21 @@ class Controller:
             )
         return tick
 
-    def finish_tick(self, x: np.ndarray) -> Command:
+    def finish_tick(self, outcome: np.ndarray) -> Command:
         """Last part of a step: the command, remembered for the next tick's limits."""
         tick = self._tick
-        tick.previous = x
         self.counters.ticks += 1
         if self._infeasible:
             self.counters.infeasible += 1
             self._infeasible = False
-        return self.formulation.command(x, tick)
+        command = self.formulation.command(outcome, tick)
+        tick.previous = command.v
+        return command
+
+    @property
+    def formulation(self) -> Formulation:
+        """What the unknown of the newest version of the stack is."""
+        return self.plan.formulation
 
     def explain(self) -> Explanation:
         """The last tick, level by level: rank, residual, active limits, and who blocks whom."""
@@ -218,7 +227,7 @@ class Controller:
             self.counters.capped += 1
         if phase.plan.crossed or solver.hard_residual() > INFEASIBLE:
             self._infeasible = True
-        return solver.x
+        return phase.plan.formulation.outcome(solver.x)
 
     def _without_nonfinite(self, phase: Phase) -> int:
         """A row with NaN or infinity asks for nothing this tick; if the state itself is not finite, say so."""
@@ -262,8 +271,10 @@ class Controller:
     # -- run-time changes of the stack ---------------------------------------------------------------
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
+        formulation = OUTPUTS[self.output](self.model, levels)
+        levels = ((*formulation.companions(), *levels[0]), *levels[1:])
         plan = Plan(
-            self._with_gears(levels), self.formulation, weighted=self.meaning == "weighted", compiled=self.compiled
+            self._with_gears(levels), formulation, weighted=self.meaning == "weighted", compiled=self.compiled
         )
         solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
         return Phase(plan, solver, shaping_of(plan, self.meaning), start, ramp)

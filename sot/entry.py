@@ -6,7 +6,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -34,11 +34,19 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """lower ≤ A v ≤ upper; an equality where the two bounds meet."""
+    """lower ≤ A u ≤ upper; an equality where the two bounds meet.
 
-    A: np.ndarray  # (k, nv)
-    lower: np.ndarray  # (k,)
-    upper: np.ndarray  # (k,)
+    Attributes:
+        A: Shape (k, nv).
+        lower: Shape (k,).
+        upper: Shape (k,).
+        on: What u is: "motion" is v at velocity level and v̇ at torque level; "torque" is τ, of all joints.
+    """
+
+    A: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    on: Literal["motion", "torque"] = "motion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +139,12 @@ class Entry(ABC):
     @abstractmethod
     def rows(self, model: Model, tick: Tick) -> Rows:
         """The rows at this tick, not yet scaled by the weight."""
+
+    def acceleration(self, model: Model, tick: Tick) -> Rows:
+        """The rows at torque level, on v̇ or τ. By default those on v⁺ = v + dt v̇, the velocity after the tick."""
+        rows = self.rows(model, tick)
+        now = rows.A @ model.v
+        return Rows(rows.A, (rows.lower - now) / tick.dt, (rows.upper - now) / tick.dt)
 
     def labels(self, count: int) -> list[str]:
         """A short name for each row, used in reports."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 
 from sot.entry import Box, Entry, Rows, Tick
@@ -11,56 +14,87 @@ from sot.model import Model
 from sot.problem import Problem
 from sot.state import Command
 from sot.tables import Boxes, Lines, Postures
+from sot.task import Task
+
+Stacked = tuple[tuple[Entry, ...], ...]
 
 
-class Velocity:
-    """x = v. Rows on the motion are rows on x as they are, and x is the command.
-
-    Another formulation (accelerations and contact forces, say) offers the same five members; plans, solvers and
-    tasks do not change with it.
+class Formulation(Protocol):
+    """What plans and controllers ask of a formulation; solvers and tasks know none of it.
 
     Attributes:
         size: Number of unknowns.
+        compiled_rows: Everyday tasks are filled by one compiled call.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.size = model.nv
+    model: Model
+    size: int
+    compiled_rows: bool
+
+    def companions(self) -> list[Entry]:
+        """Entries that stand on level 0 of every stack."""
+
+    def names(self) -> list[str]:
+        """A name for each entry of x."""
+
+    def regularise(self, metric: np.ndarray) -> None:
+        """Weights of unknowns that no posture speaks of, in the last cost; in place."""
+
+    def count(self, entry: Entry) -> int:
+        """Number of rows of an entry that has been set up."""
+
+    def begin(self, tick: Tick) -> None:
+        """What all rows of a tick need."""
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
-        """Rows of an entry on x, as the entry itself gives them."""
-        try:
-            rows = entry.rows(self.model, tick)
-            A, lower, upper = rows.A, rows.lower, rows.upper
-        except SotError:
-            raise
-        except Exception as error:  # a user's code: say whose it was
-            raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
-        fits = A.ndim == 2 and A.shape[1] == self.size and lower.shape == upper.shape == A.shape[:1]
-        if not fits or A.dtype.kind not in "fiu":
-            raise TaskError(
-                f"{entry.name}: rows must be real numbers, A of shape (k, {self.size}) and bounds of shape (k,); "
-                f"got A {A.shape} of {A.dtype}, lower {lower.shape}, upper {upper.shape}"
-            )
-        return rows
+        """Rows of an entry on x."""
 
     def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds on x of a box that keeps its Python method."""
-        try:
-            lower, upper = entry.box(self.model, tick)
-        except SotError:
-            raise
-        except Exception as error:  # a user's code: say whose it was
-            raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
-        if np.shape(lower) != (self.size,) or np.shape(upper) != (self.size,):
-            raise TaskError(
-                f"{entry.name}: a box must have two bounds of shape ({self.size},); "
-                f"got {np.shape(lower)} and {np.shape(upper)}"
-            )
-        return lower, upper
+        """Bounds on x of a box."""
 
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
         """Everything that is compiled, in one call. Returns the number of crossed bounds."""
+
+    def outcome(self, x: np.ndarray) -> np.ndarray:
+        """What two versions of a stack are blended in; of the same size for every stack."""
+
+    def command(self, outcome: np.ndarray, tick: Tick) -> Command:
+        """The command that an outcome means."""
+
+
+class Velocity:
+    """x = v. Rows on the motion are rows on x as they are, and x is the command."""
+
+    compiled_rows = True
+
+    def __init__(self, model: Model, levels: Stacked = ()) -> None:
+        self.model = model
+        self.size = model.nv
+
+    def companions(self) -> list[Entry]:
+        return []
+
+    def names(self) -> list[str]:
+        return self.model.velocity_names()
+
+    def regularise(self, metric: np.ndarray) -> None:
+        """All unknowns are joints: nothing to add."""
+
+    def count(self, entry: Entry) -> int:
+        if isinstance(entry, Task) and entry.picked is not None:
+            return entry.picked.size
+        return self.rows(entry, Tick(0.0, 1e-3, np.zeros(self.model.nv))).lower.size
+
+    def begin(self, tick: Tick) -> None:
+        """Rows need nothing but the model."""
+
+    def rows(self, entry: Entry, tick: Tick) -> Rows:
+        return asked(entry, lambda: entry.rows(self.model, tick), self.size)
+
+    def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        return boxed(entry, lambda: entry.box(self.model, tick), self.size)
+
+    def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
         model = self.model
         if lines.needs_com:
             model.update_com()
@@ -71,6 +105,43 @@ class Velocity:
             problem.x_lower, problem.x_upper,
         )  # fmt: skip
 
-    def command(self, x: np.ndarray, tick: Tick) -> Command:
-        """The command that x means."""
-        return Command(tick.time, x)
+    def outcome(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def command(self, outcome: np.ndarray, tick: Tick) -> Command:
+        return Command(tick.time, outcome)
+
+
+def asked(entry: Entry, give: Callable[[], Rows], size: int) -> Rows:
+    """Rows that an entry gives, checked: a user's code may do anything."""
+    try:
+        rows = give()
+        A, lower, upper = rows.A, rows.lower, rows.upper
+    except SotError:
+        raise
+    except Exception as error:  # say whose it was
+        raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
+    fits = A.ndim == 2 and A.shape[1] == size and lower.shape == upper.shape == A.shape[:1]
+    if not fits or A.dtype.kind not in "fiu":
+        raise TaskError(
+            f"{entry.name}: rows must be real numbers, A of shape (k, {size}) and bounds of shape (k,); "
+            f"got A {A.shape} of {A.dtype}, lower {lower.shape}, upper {upper.shape}"
+        )
+    return rows
+
+
+def boxed(
+    entry: Box, give: Callable[[], tuple[np.ndarray, np.ndarray]], size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds that a box gives, checked."""
+    try:
+        lower, upper = give()
+    except SotError:
+        raise
+    except Exception as error:  # say whose it was
+        raise TaskError(f"{entry.name}: raised {type(error).__name__}: {error}") from error
+    if np.shape(lower) != (size,) or np.shape(upper) != (size,):
+        raise TaskError(
+            f"{entry.name}: a box must have two bounds of shape ({size},); got {np.shape(lower)} and {np.shape(upper)}"
+        )
+    return lower, upper

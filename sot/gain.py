@@ -67,3 +67,14 @@ def decay(gain: Gain, error: np.ndarray, dt: float) -> np.ndarray:
         return np.expm1(-gain * dt) * (error / -dt)
     rate = gain.at(error) if isinstance(gain, AdaptiveGain) else gain
     return error * (math.expm1(-rate * dt) / -dt)
+
+
+def decay_twice(gain: Gain, error: np.ndarray, rate: np.ndarray, dt: float) -> np.ndarray:
+    """Acceleration that makes e and its rate decay with the double pole exp(−λ t): Kp e + Kd ė, critically damped.
+
+    Robots go on with the new velocity for a whole period, e⁺ = e + dt ė⁺ and ė⁺ = ė − dt a. Both poles of that are at
+    p = exp(−λ dt) for Kp = ((1 − p)/dt)² and Kd = (1 − p²)/dt, which tend to λ² and 2λ; an infinite λ takes two ticks.
+    """
+    rates = gain.at(error) if isinstance(gain, AdaptiveGain) else gain
+    p = np.exp(-np.asarray(rates) * dt)
+    return ((1.0 - p) / dt) ** 2 * error + (1.0 - p * p) / dt * rate

@@ -73,6 +73,14 @@ def accelerations(model: Model, limit: Limit | None, joints: Joints | None, wher
     return own
 
 
+def efforts(model: Model, limit: Limit | None, joints: Joints | None, where: str) -> np.ndarray:
+    """Torque limits, inf where there is none, shape (nv,)."""
+    if limit is not None:
+        return spread(model, limit, joints, where)
+    own = np.array(model.pin.effortLimit)
+    return _own(model, np.where((own > 0.0) & (own < UNLIMITED), own, np.inf), joints, where)
+
+
 def _own(model: Model, own: np.ndarray, joints: Joints | None, where: str) -> np.ndarray:
     """The robot's own limits of the chosen joints."""
     if joints is None:

@@ -69,7 +69,7 @@ class Model:
         """Move to the state (q, v). Placements and joint Jacobians are ready, the rest comes on demand."""
         self.q, self.v = q, v
         pin.computeJointJacobians(self.pin, self.data, q)
-        self._has_frames = self._has_com = self._has_drift = False
+        self._has_frames = self._has_com = self._has_drift = self._has_dynamics = False
 
     # -- names ---------------------------------------------------------------------------------------
 
@@ -167,6 +167,27 @@ class Model:
         """J̇ v of the centre of mass, shape (3,)."""
         self._second_order()
         return self.data.acom[0].copy()
+
+    # -- dynamics ------------------------------------------------------------------------------------
+
+    def _dynamics(self) -> None:
+        if not self._has_dynamics:
+            M = pin.crba(self.pin, self.data, self.q, pin.Convention.WORLD)
+            self._mass_matrix = np.triu(M) + np.triu(M, 1).T  # only the upper half is filled
+            self._bias = pin.nonLinearEffects(self.pin, self.data, self.q, self.v).copy()
+            self._has_dynamics = True
+
+    @property
+    def mass_matrix(self) -> np.ndarray:
+        """M, with the rotors' inertia, shape (nv, nv)."""
+        self._dynamics()
+        return self._mass_matrix
+
+    @property
+    def bias(self) -> np.ndarray:
+        """h: Coriolis, centrifugal and gravity torques, shape (nv,)."""
+        self._dynamics()
+        return self._bias
 
     # -- configuration space -------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from sot.entry import Box, Entry, Rows, Shaper, Tick
 from sot.errors import SotError, TaskError
 from sot.features.joints import JointPosture
-from sot.formulation import Velocity
+from sot.formulation import Formulation
 from sot.model import Model
 from sot.nonfinite import drop_nonfinite
 from sot.problem import Problem
@@ -60,7 +60,7 @@ class Plan:
         written: Time, dt and previous velocity of the tick for which the numbers were made.
     """
 
-    def __init__(self, levels: Levels, formulation: Velocity, *, weighted: bool, compiled: bool = True) -> None:
+    def __init__(self, levels: Levels, formulation: Formulation, *, weighted: bool, compiled: bool = True) -> None:
         self.levels, self.formulation, self.compiled = levels, formulation, compiled
         self.model = formulation.model
         self.blocks: list[Block] = []
@@ -89,9 +89,10 @@ class Plan:
         folded = metric.any()
         self.strict = 1 if weighted else len(self.levels) - int(folded)
         if not folded:
-            metric[:] = REGULARISATION if weighted else 1.0
+            metric[: self.model.nv] = REGULARISATION if weighted else 1.0
         elif not weighted and np.ptp(metric[metric > 0.0]) == 0.0 and offsets[self.strict] == row:
             metric[metric > 0.0] = 1.0  # alone on the last level: a common factor changes nothing
+        self.formulation.regularise(metric)
         self.problem = self._problem(offsets, metric)
 
     def _set_up(self, entry: Entry) -> None:
@@ -114,10 +115,7 @@ class Plan:
         return Block(entry, level, slice(row, row + self._count(entry)), scale)
 
     def _count(self, entry: Entry) -> int:
-        if isinstance(entry, Task) and entry.picked is not None:
-            return entry.picked.size
-        tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
-        return self.formulation.rows(entry, tick).lower.size
+        return self.formulation.count(entry)
 
     def _problem(self, offsets: list[int], metric: np.ndarray) -> Problem:
         n, m = self.formulation.size, offsets[-1]
@@ -136,20 +134,21 @@ class Plan:
     def _share_out(self) -> None:
         """Who is filled by the compiled assembly, and who by Python."""
         self.lines, self.postures, self.joint_boxes = Lines(self.model), Postures(self.model), Boxes(self.model)
+        compiled = self.compiled and self.formulation.compiled_rows
         self._python: list[Block] = []
         self._python_boxes = []
         # Where hard boxes leave nothing between them the earlier wins: first what a motor cannot do.
         for box in sorted(self.boxes, key=lambda box: not _bounds_acceleration(box, self.model)):
-            if self.compiled and isinstance(box, LimitsJoints):
+            if compiled and isinstance(box, LimitsJoints):
                 self.joint_boxes.add(box)
             else:
                 self._python_boxes.append(box)
         for block in self.blocks:
             if block.entry in self.boxes or isinstance(block.entry, Shaper):
                 continue
-            if self.compiled and block.columns is not None and Postures.takes(block.entry):
+            if compiled and block.columns is not None and Postures.takes(block.entry):
                 self.postures.add(block.entry, block.columns)
-            elif self.compiled and block.columns is None and Lines.takes(block.entry):
+            elif compiled and block.columns is None and Lines.takes(block.entry):
                 self.lines.add(block.entry, block.rows, block.scale, self.AT)
             else:
                 self._python.append(block)
@@ -165,6 +164,7 @@ class Plan:
             self.nonfinite = []
         if tick.dt != self._dt:
             self._set_dt(tick.dt)
+        self.formulation.begin(tick)
         self.lines.refresh(tick)
         self.postures.refresh(tick)
         self.crossed = self.formulation.fill(

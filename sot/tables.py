@@ -34,6 +34,9 @@ class LimitsJoints(Protocol):
     def joint_box(self, model: Model) -> JointBox:
         """The limits."""
 
+    def bounds(self, model: Model, tick: Tick, braking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The box of velocities after the tick, for joints that brake with so much."""
+
 
 class Lines:
     """Poses, positions, orientations, centre of mass and gears: one line each (gears: one per pair of joints)."""

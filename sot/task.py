@@ -10,7 +10,7 @@ import numpy as np
 from sot.entry import Entry, Rows, Tick
 from sot.errors import TaskError, unknown
 from sot.feature import Feature, Value, numeric_drift
-from sot.gain import Gain, as_gain, decay
+from sot.gain import Gain, as_gain, decay, decay_twice
 from sot.model import Model
 from sot.reference import Follow, Function, Reference, Target, Trajectory, as_reference, hold
 
@@ -108,14 +108,38 @@ class Task(Entry):
         if isinstance(gain, np.ndarray) and gain.size != self._dim:
             raise TaskError(f"{self.name}: gain: expected 1 or {self._dim} numbers, got {gain.size}")
 
+    def target_motion(self, tick: Tick) -> tuple[np.ndarray | float, np.ndarray | float]:
+        """ṡ* and s̈* at the tick, each of shape (dim,)."""
+        return self.feedforward(tick), 0.0
+
     def rows(self, model: Model, tick: Tick) -> Rows:
+        return self._kept_rows(self.rows_of_all(model, tick))
+
+    def acceleration(self, model: Model, tick: Tick) -> Rows:
+        return self._kept_rows(self.acceleration_of_all(model, tick))
+
+    def rows_of_all(self, model: Model, tick: Tick) -> Rows:
+        """J v = ṡ* − λ e, before masking."""
         error, jacobian = as_rows(self.error(model), 1), as_rows(self.jacobian(model), 2)
         wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
-        if self._dim is not None and wanted.shape != (self._dim,):
-            raise TaskError(f"{self.name}: the error has shape {wanted.shape}, but it had {self._dim} rows before")
-        if self.picked is not None and self.picked.size < wanted.size:
-            wanted, jacobian = wanted[self.picked], jacobian[self.picked]
         return Rows(jacobian, wanted, wanted)
+
+    def acceleration_of_all(self, model: Model, tick: Tick) -> Rows:
+        """J v̇ = s̈* − Kp e − Kd ė − J̇v, before masking."""
+        error, jacobian = as_rows(self.error(model), 1), as_rows(self.jacobian(model), 2)
+        velocity, acceleration = self.target_motion(tick)
+        # v is what led here in the last period, so it is compared with the target's speed in the middle of that.
+        rate = jacobian @ model.v - (velocity - 0.5 * tick.dt * acceleration)
+        wanted = acceleration - decay_twice(self.gain, error, rate, tick.dt) - self.drift(model)
+        return Rows(jacobian, wanted, wanted)
+
+    def _kept_rows(self, rows: Rows) -> Rows:
+        if self._dim is not None and rows.lower.shape != (self._dim,):
+            raise TaskError(f"{self.name}: the error has shape {rows.lower.shape}, but it had {self._dim} rows before")
+        if self.picked is None or self.picked.size == rows.lower.size:
+            return rows
+        wanted = rows.lower[self.picked]
+        return Rows(rows.A[self.picked], wanted, wanted)
 
     def row_labels(self, dim: int) -> list[str]:
         """A short name for each row before masking."""
@@ -218,6 +242,10 @@ class FeatureTask(Task):
         # The mean speed over the coming tick, to second order in dt: ṡ*(t + dt/2).
         target = self.current()
         return target.velocity + 0.5 * tick.dt * target.acceleration
+
+    def target_motion(self, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        target = self.current()
+        return target.velocity, target.acceleration
 
     def current(self) -> Target:
         """The target of this tick."""

@@ -1,0 +1,201 @@
+"""Torque level: the unknown is x = (v̇, y), accelerations and contact forces; torques follow from it.
+
+    M v̇ + h = Sᵀτ + Σ Jcᵀ y        so        τ = [M, −Jcᵀ] x + h
+
+Torques are eliminated: a bound on them is a row on x, and joints without a motor are rows τ = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sot.contact import Contact
+from sot.entry import Box, Entry, Rows, Shaper, Tick
+from sot.errors import TaskError
+from sot.formulation import asked, boxed
+from sot.model import Model
+from sot.plan import Levels
+from sot.problem import Problem
+from sot.state import Command
+from sot.tables import Boxes, LimitsJoints, Lines, Postures
+from sot.task import Task
+
+# Weights of the forces in the last cost, per N² and (N·m)²: small, and next to nothing for the normal force, which has
+# to carry the robot.
+FORCE, TORQUE, NORMAL = 1e-6, 2e-6, 1e-9
+BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
+
+
+class Unactuated(Entry):
+    """Joints without a motor have no torque: a floating base."""
+
+    kind = "unactuated"
+
+    def __init__(self, columns: np.ndarray, names: list[str]) -> None:
+        super().__init__(name="floating_base")
+        self.columns, self._names = columns, names
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        raise TaskError(f"{self.name}: has rows at torque level only")
+
+    def acceleration(self, model: Model, tick: Tick) -> Rows:
+        zero = np.zeros(self.columns.size)
+        return Rows(np.eye(model.nv)[self.columns], zero, zero, on="torque")
+
+    def labels(self, count: int) -> list[str]:
+        return self._names
+
+
+class Dynamics:
+    """x = (v̇, y).
+
+    Attributes:
+        size: Number of unknowns.
+        contacts: Contacts of the stack, and their entries of x.
+    """
+
+    name = "torque"
+    compiled_rows = False
+
+    def __init__(self, model: Model, levels: Levels) -> None:
+        self.model = model
+        self.contacts: dict[Contact, slice] = {}
+        self.size = model.nv
+        for k, level in enumerate(levels):
+            for entry in level:
+                if isinstance(entry, Contact):
+                    self._add(entry, k)
+        self._torques = np.zeros((model.nv, self.size))  # τ = this · x + h
+        self._motors = _motors(model)
+        self._braking = _braking(model)
+
+    def _add(self, contact: Contact, level: int) -> None:
+        if level > 0:
+            raise TaskError(f"{contact.name}: a contact stands on level 0 at torque level; got level {level}")
+        contact.setup(self.model)
+        self.contacts[contact] = slice(self.size, self.size + contact.cone.size)
+        self.size += contact.cone.size
+
+    def companions(self) -> list[Entry]:
+        """Entries that belong to every stack: what has no motor has no torque."""
+        free = np.flatnonzero(~self.model.robot.actuated & ~self._follows())
+        names = self.model.velocity_names()
+        return [Unactuated(free, [names[c] for c in free])] if free.size else []
+
+    def _follows(self) -> np.ndarray:
+        """True for joints that follow others: their torque comes through the gear."""
+        follows = np.zeros(self.model.nv, dtype=bool)
+        for mimic in self.model.robot.mimics:
+            follows[self.model.joint(mimic.joint).v] = True
+        return follows
+
+    def names(self) -> list[str]:
+        """A name for each entry of x."""
+        forces = [f"{contact.name} {label}" for contact in self.contacts for label in contact.cone.labels]
+        return [*self.model.velocity_names(), *forces]
+
+    def regularise(self, metric: np.ndarray) -> None:
+        """Weights of the forces in the last cost."""
+        weights = {"fx": FORCE, "fy": FORCE, "fz": NORMAL}
+        for contact, place in self.contacts.items():
+            metric[place] = np.sqrt([weights.get(label, TORQUE) for label in contact.cone.labels])
+
+    def count(self, entry: Entry) -> int:
+        """Number of rows of an entry that has been set up."""
+        if isinstance(entry, Contact):
+            return entry.cone.size + entry.force_rows().lower.size
+        if isinstance(entry, Task) and entry.picked is not None:
+            return entry.picked.size
+        tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
+        return self.size if isinstance(entry, Shaper) else entry.acceleration(self.model, tick).lower.size
+
+    # -- every tick ------------------------------------------------------------------------------------
+
+    def begin(self, tick: Tick) -> None:
+        """Mass matrix, bias and contact Jacobians at the model's state."""
+        model, T = self.model, self._torques
+        T[:, : model.nv] = model.mass_matrix
+        for contact, place in self.contacts.items():
+            contact.begin(model, tick)
+            T[:, place] = -contact.force_jacobian(model).T
+
+    def rows(self, entry: Entry, tick: Tick) -> Rows:
+        """Rows of an entry on x."""
+        if isinstance(entry, Shaper):
+            nothing = np.full(self.size, np.inf)
+            return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
+        rows = asked(entry, lambda: entry.acceleration(self.model, tick), self.model.nv)
+        on_x = self._on_x(rows)
+        return self._with_cone(entry, on_x) if isinstance(entry, Contact) else on_x
+
+    def _on_x(self, rows: Rows) -> Rows:
+        if rows.on == "torque":
+            A = rows.A @ self._motors
+            shift = A @ self.model.bias
+            return Rows(A @ self._torques, rows.lower - shift, rows.upper - shift)
+        A = np.zeros((rows.lower.size, self.size))
+        A[:, : self.model.nv] = rows.A
+        return Rows(A, rows.lower, rows.upper)
+
+    def _with_cone(self, contact: Contact, motion: Rows) -> Rows:
+        cone = contact.force_rows()
+        A = np.zeros((cone.lower.size, self.size))
+        A[:, self.contacts[contact]] = cone.A
+        return Rows(
+            np.vstack([motion.A, A]),
+            np.concatenate([motion.lower, cone.lower]),
+            np.concatenate([motion.upper, cone.upper]),
+        )
+
+    def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on x: v⁺ = v + dt v̇ inside the box. Joints brake with what their motors can do."""
+        lower, upper = boxed(entry, lambda: self._velocity_box(entry, tick), self.model.nv)
+        v, dt = self.model.v, tick.dt
+        open_ended = np.full(self.size - self.model.nv, np.inf)
+        return np.append((lower - v) / dt, -open_ended), np.append((upper - v) / dt, open_ended)
+
+    def _velocity_box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(entry, LimitsJoints):
+            return entry.bounds(self.model, tick, self._braking)
+        return entry.box(self.model, tick)
+
+    def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
+        """Rows are written by Python; bounds begin open."""
+        problem.x_lower[:], problem.x_upper[:] = -np.inf, np.inf
+        return 0
+
+    # -- results ---------------------------------------------------------------------------------------
+
+    def outcome(self, x: np.ndarray) -> np.ndarray:
+        """(v̇, τ): what commands of two versions of a stack are blended from."""
+        return np.concatenate([x[: self.model.nv], self._motors @ (self._torques @ x + self.model.bias)])
+
+    def command(self, outcome: np.ndarray, tick: Tick) -> Command:
+        """The command: torques, and the state after the tick."""
+        model, nv = self.model, self.model.nv
+        v = model.v + tick.dt * outcome[:nv]
+        tau = np.where(model.robot.actuated, outcome[nv:], 0.0)
+        return Command(tick.time, v, model.integrate(model.q, tick.dt * v), tau)
+
+    def forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Wrench of each contact on the robot, in the contact's frame, shape (6,): N and N·m."""
+        return {contact.name: contact.cone.basis @ x[place] for contact, place in self.contacts.items()}
+
+
+def _motors(model: Model) -> np.ndarray:
+    """τ of motors from generalised torques: the torque of a joint that follows is felt by the one it follows."""
+    motors = np.eye(model.nv)
+    for mimic in model.robot.mimics:
+        motors[model.joint(mimic.of).v, model.joint(mimic.joint).v] = mimic.ratio
+    return motors
+
+
+def _braking(model: Model) -> np.ndarray:
+    """Deceleration that every joint is taken to be capable of, at home, rad/s² or m/s², shape (nv,)."""
+    effort = np.array(model.pin.effortLimit)
+    effort[~(effort > 0.0)] = np.inf
+    q, v = model.q, model.v
+    model.update(model.robot.home, np.zeros(model.nv))
+    braking = BRAKING * effort / np.diag(model.mass_matrix)
+    model.update(q, v)
+    return braking
