@@ -12,7 +12,8 @@ from sot.errors import TaskError
 from sot.feature import Value
 from sot.features.frame import FramePose
 from sot.gain import Gain
-from sot.model import Model
+from sot.lie import skew
+from sot.model import ALIGNED, Model
 from sot.reference import Reference
 from sot.task import FeatureTask
 from sot.wrench_cone import checked_points, wrench_cone
@@ -51,7 +52,8 @@ class Contact(FeatureTask):
             frame: Frame of the foot or hand.
             points: Where it touches, in the frame, m; by default those of the robot's description, else its origin.
             friction: Friction coefficient μ.
-            normal: Normal of the surface towards the robot, in the frame.
+            normal: Normal of the surface towards the robot: in the axes of the frame, which lies on the surface; for a
+                single point in those of the world.
             min_force: Smallest normal force, N.
             max_force: Largest normal force, N.
             facets: Edges of the pyramid inside each point's friction cone.
@@ -82,8 +84,10 @@ class Contact(FeatureTask):
 
     def setup(self, model: Model) -> None:
         super().setup(model)
-        self.cone = wrench_cone(self._points_of(model), self.normal, self.friction, self.facets)
-        self._dim = 6
+        points = self._points_of(model)
+        self._point = points[0] if len(points) == 1 else None
+        # A single point has no orientation of its own: its forces are written in the axes of the world.
+        self.cone = wrench_cone(points if self._point is None else np.zeros((1, 3)), self.normal, self.friction, self.facets)
         self.picked = np.arange(self.cone.size)
 
     def _points_of(self, model: Model) -> np.ndarray:
@@ -93,19 +97,55 @@ class Contact(FeatureTask):
         feet = {foot.frame: foot.points for foot in model.robot.feet}
         return np.asarray(feet.get(self.frame, np.zeros((1, 3))), dtype=float)
 
-    def force_jacobian(self, model: Model) -> np.ndarray:
+    # -- motion: what is dual to the forces y -----------------------------------------------------------
+
+    def error(self, model: Model) -> np.ndarray:
+        if self._point is None:
+            return self.cone.basis.T @ super().error(model)
+        actual, target = self.feature.value(model), self.current().value
+        return self.cone.basis[:3].T @ (actual.act(self._point) - target.act(self._point))
+
+    def jacobian(self, model: Model) -> np.ndarray:
         """Bᵀ J: the generalised force of y is its transpose times y, shape (r, nv)."""
-        return self.cone.basis.T @ self.feature.jacobian(model)
+        if self._point is None:
+            return self.cone.basis.T @ super().jacobian(model)
+        J, arm = model.jacobian(self.feature.frame_id, ALIGNED), self._arm(model)
+        return self.cone.basis[:3].T @ (J[:3] - skew(arm) @ J[3:])
 
-    def rows(self, model: Model, tick: Tick) -> Rows:
-        return self._dual(super().rows_of_all(model, tick))
+    def drift(self, model: Model) -> np.ndarray:
+        if self._point is None:
+            return self.cone.basis.T @ super().drift(model)
+        drift, arm = model.drift(self.feature.frame_id, ALIGNED), self._arm(model)
+        turning = model.velocity(self.feature.frame_id, ALIGNED)[3:]
+        at_point = drift[:3] + np.cross(drift[3:], arm) + np.cross(turning, np.cross(turning, arm))
+        return self.cone.basis[:3].T @ at_point
 
-    def acceleration(self, model: Model, tick: Tick) -> Rows:
-        return self._dual(super().acceleration_of_all(model, tick))
+    def _arm(self, model: Model) -> np.ndarray:
+        """From the frame's origin to the point, in the axes of the world."""
+        return model.placement(self.feature.frame_id).rotation @ self._point
 
-    def _dual(self, rows: Rows) -> Rows:
-        wanted = self.cone.basis.T @ rows.lower
-        return Rows(self.cone.basis.T @ rows.A, wanted, wanted)
+    def feedforward(self, tick: Tick) -> np.ndarray:
+        return self._of_target(super().feedforward(tick))
+
+    def target_motion(self, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+        velocity, acceleration = super().target_motion(tick)
+        return self._of_target(velocity), self._of_target(acceleration)
+
+    def _of_target(self, twist: np.ndarray) -> np.ndarray:
+        """Speed of what is touched, from its twist in its own axes."""
+        if self._point is None:
+            return self.cone.basis.T @ twist
+        R = self.current().value.rotation
+        return self.cone.basis[:3].T @ R @ (twist[:3] + np.cross(twist[3:], self._point))
+
+    def _kept_rows(self, rows: Rows) -> Rows:
+        return rows  # all of them: the cone has chosen
+
+    # -- forces ---------------------------------------------------------------------------------------
+
+    def wrench(self, y: np.ndarray) -> np.ndarray:
+        """Force and torque on the robot: in the frame's axes about its origin; of a point in the world's, about it."""
+        return self.cone.basis @ y
 
     def force_rows(self) -> Rows:
         """Friction cone and normal force, on y."""

@@ -276,7 +276,10 @@ class Controller:
         plan = Plan(
             self._with_gears(levels), formulation, weighted=self.meaning == "weighted", compiled=self.compiled
         )
-        solver = make_solver(self.meaning, plan.problem, plan.strict, self.backend, self.compiled)
+        solver = make_solver(
+            self.meaning, plan.problem, plan.strict, self.backend, self.compiled, scaling=self.output == "velocity"
+        )
+        formulation.start(solver.x)
         return Phase(plan, solver, shaping_of(plan, self.meaning), start, ramp)
 
     def _with_gears(self, levels: Levels) -> Levels:

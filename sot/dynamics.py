@@ -23,6 +23,7 @@ from sot.task import Task
 # Weights of the forces in the last cost, per N² and (N·m)²: small, and next to nothing for the normal force, which has
 # to carry the robot.
 FORCE, TORQUE, NORMAL = 1e-6, 2e-6, 1e-9
+GRAVITY = 9.81  # m/s², for where a solve begins
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
 
 
@@ -117,7 +118,7 @@ class Dynamics:
         T[:, : model.nv] = model.mass_matrix
         for contact, place in self.contacts.items():
             contact.begin(model, tick)
-            T[:, place] = -contact.force_jacobian(model).T
+            T[:, place] = -contact.jacobian(model).T
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -178,8 +179,15 @@ class Dynamics:
         return Command(tick.time, v, model.integrate(model.q, tick.dt * v), tau)
 
     def forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """Wrench of each contact on the robot, in the contact's frame, shape (6,): N and N·m."""
-        return {contact.name: contact.cone.basis @ x[place] for contact, place in self.contacts.items()}
+        """Wrench of each contact on the robot, shape (6,), N and N·m; see `Contact.wrench`."""
+        return {contact.name: contact.wrench(x[place]) for contact, place in self.contacts.items()}
+
+    def start(self, x: np.ndarray) -> None:
+        """Where the first solve begins: at rest, the weight shared by the contacts; in place."""
+        x[:] = 0.0
+        for contact, place in self.contacts.items():
+            share = self.model.mass * GRAVITY / len(self.contacts)
+            x[place] = np.clip(share, contact.min_force, contact.max_force) * contact.cone.inner
 
 
 def _motors(model: Model) -> np.ndarray:

@@ -37,6 +37,9 @@ class Formulation(Protocol):
     def names(self) -> list[str]:
         """A name for each entry of x."""
 
+    def start(self, x: np.ndarray) -> None:
+        """Where the first solve begins; in place."""
+
     def regularise(self, metric: np.ndarray) -> None:
         """Weights of unknowns that no posture speaks of, in the last cost; in place."""
 
@@ -76,6 +79,9 @@ class Velocity:
 
     def names(self) -> list[str]:
         return self.model.velocity_names()
+
+    def start(self, x: np.ndarray) -> None:
+        x[:] = 0.0
 
     def regularise(self, metric: np.ndarray) -> None:
         """All unknowns are joints: nothing to add."""

@@ -26,12 +26,14 @@ class WrenchCone:
         basis: B, from y to force (N) and torque about the frame's origin (N·m), shape (6, r).
         facets: C, with C y ≤ 0 inside, shape (k, r).
         normal: Coefficients of the normal force, shape (r,).
+        inner: A wrench inside the cone, with normal force 1, shape (r,).
         labels: A name for each entry of y.
     """
 
     basis: np.ndarray
     facets: np.ndarray
     normal: np.ndarray
+    inner: np.ndarray
     labels: tuple[str, ...]
 
     @property
@@ -58,7 +60,7 @@ def wrench_cone(points: np.ndarray, normal: np.ndarray, friction: float, facets:
     names = ("fx", "fy", "fz", *(f"t{i}" for i in range(turns.shape[1])))
     if turns.shape[1] == 3:
         names = ("fx", "fy", "fz", "tx", "ty", "tz")
-    return WrenchCone(B, _facets(y), np.eye(B.shape[1])[2], names)
+    return WrenchCone(B, _facets(y), np.eye(B.shape[1])[2], y.mean(axis=0), names)
 
 
 def _axes(normal: np.ndarray) -> np.ndarray:

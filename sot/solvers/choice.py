@@ -33,8 +33,19 @@ class Solver(Protocol):
         """Drop the warm start."""
 
 
-def make_solver(meaning: str, problem: Problem, strict: int, backend: str, compiled: bool) -> Solver:
-    """A solver for a problem of which `strict` levels are strictly ordered."""
+def make_solver(
+    meaning: str, problem: Problem, strict: int, backend: str, compiled: bool, *, scaling: bool = True
+) -> Solver:
+    """A solver for a problem of which `strict` levels are strictly ordered.
+
+    Args:
+        meaning: One of MEANINGS.
+        problem: The problem.
+        strict: How many levels are strictly ordered.
+        backend: One of BACKENDS.
+        compiled: Use the compiled kernels.
+        scaling: x may be scaled down for the sake of inequalities: true for velocities, not where x = 0 is no answer.
+    """
     if meaning not in MEANINGS:
         raise ConfigError(unknown("solver", meaning, MEANINGS))
     if backend not in BACKENDS:
@@ -42,7 +53,7 @@ def make_solver(meaning: str, problem: Problem, strict: int, backend: str, compi
     if backend != "sot" and meaning != "weighted":
         raise ConfigError(f"backend '{backend}' solves only the weighted meaning, not '{meaning}'")
     if meaning == "nullspace":
-        return NullSpace(problem, strict, compiled=compiled)
+        return NullSpace(problem, strict, compiled=compiled, may_scale=scaling)
     if meaning == "weighted" and backend != "sot":
         from sot.solvers.quadratic import Quadratic
 

@@ -25,8 +25,8 @@ class NullSpace(Lexicographic):
         scaling: Factor by which the last command was scaled down; 1 if no row was in the way.
     """
 
-    def __init__(self, problem: Problem, strict: int, *, compiled: bool = True) -> None:
-        self.full = problem
+    def __init__(self, problem: Problem, strict: int, *, compiled: bool = True, may_scale: bool = True) -> None:
+        self.full, self._may_scale = problem, may_scale
         n, m = problem.n, problem.lower.size
         unbounded = Problem(
             problem.A, np.zeros(m), np.zeros(m), problem.offsets, np.full(n, -np.inf), np.full(n, np.inf),
@@ -45,7 +45,8 @@ class NullSpace(Lexicographic):
         self.problem.lower[:] = np.where(equal, self.full.lower, -np.inf)
         self.problem.upper[:] = np.where(equal, self.full.upper, np.inf)
         self._solve_and_hold(cap, budget)
-        self._scale(~equal)
+        if self._may_scale:
+            self._scale(~equal)
         self.status[equal.size :] = _sides(self.x, self.full.x_lower, self.full.x_upper)
         return self.outcome
 
