@@ -83,12 +83,12 @@ class Contact(FeatureTask):
         return f"contact_{self.frame}"
 
     def setup(self, model: Model) -> None:
-        super().setup(model)
+        self.feature.setup(model)
         points = self._points_of(model)
         self._point = points[0] if len(points) == 1 else None
         # A single point has no orientation of its own: its forces are written in the axes of the world.
         self.cone = wrench_cone(points if self._point is None else np.zeros((1, 3)), self.normal, self.friction, self.facets)
-        self.picked = np.arange(self.cone.size)
+        self._fit(self.cone.size)
 
     def _points_of(self, model: Model) -> np.ndarray:
         """Those given, those of the robot's foot, or the frame's origin."""
@@ -138,9 +138,6 @@ class Contact(FeatureTask):
         R = self.current().value.rotation
         return self.cone.basis[:3].T @ R @ (twist[:3] + np.cross(twist[3:], self._point))
 
-    def _kept_rows(self, rows: Rows) -> Rows:
-        return rows  # all of them: the cone has chosen
-
     # -- forces ---------------------------------------------------------------------------------------
 
     def wrench(self, y: np.ndarray) -> np.ndarray:
@@ -154,13 +151,9 @@ class Contact(FeatureTask):
         lower = np.append(np.full(len(cone.facets), -np.inf), self.min_force)
         return Rows(A, lower, np.append(np.zeros(len(cone.facets)), self.max_force))
 
-    def labels(self, count: int) -> list[str]:
-        """Rows of the motion, then (at torque level) facets of the cone and the normal force."""
-        motion = [f"hold {label}" for label in self.cone.labels]
-        cone = [f"friction {i}" for i in range(count - len(motion) - 1)]
-        return [*motion, *cone, "normal force"][:count]
+    def row_labels(self, dim: int) -> list[str]:
+        """Directions in which it is held: those of its forces."""
+        return [f"hold {label}" for label in self.cone.labels]
 
     def units(self, count: int) -> list[str]:
         return [""] * count
-
-

@@ -235,7 +235,7 @@ class Controller:
             self._refuse(State(self._tick.time, self.model.q, self.model.v))
         self.counters.nonfinite += 1
         phase.plan.drop_nonfinite()
-        hard = {block.entry.name for block in phase.plan.blocks if block.level == 0}
+        hard = {block.entry.name for block in phase.plan.blocks if block.level < phase.plan.hard}
         self._infeasible |= not hard.isdisjoint(phase.plan.nonfinite)
         if phase.shaping is not None:
             phase.shaping.apply()
@@ -272,10 +272,10 @@ class Controller:
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
         formulation = OUTPUTS[self.output](self.model, levels)
-        levels = ((*formulation.companions(), *levels[0]), *levels[1:])
-        plan = Plan(
-            self._with_gears(levels), formulation, weighted=self.meaning == "weighted", compiled=self.compiled
-        )
+        physics = tuple(formulation.companions())
+        levels = self._with_gears(levels)
+        levels, hard = ((physics, *levels), 2) if physics else (levels, 1)
+        plan = Plan(levels, formulation, weighted=self.meaning == "weighted", compiled=self.compiled, hard=hard)
         solver = make_solver(
             self.meaning, plan.problem, plan.strict, self.backend, self.compiled, scaling=self.output == "velocity"
         )

@@ -22,7 +22,7 @@ from sot.task import Task
 
 # Weights of the forces in the last cost, per N² and (N·m)²: small, and next to nothing for the normal force, which has
 # to carry the robot.
-FORCE, TORQUE, NORMAL = 1e-6, 2e-6, 1e-9
+FORCE, TORQUE, NORMAL = 1e-8, 2.0 * 1e-8, 1e-3 * 1e-8
 GRAVITY = 9.81  # m/s², for where a solve begins
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
 
@@ -45,6 +45,25 @@ class Unactuated(Entry):
 
     def labels(self, count: int) -> list[str]:
         return self._names
+
+
+class Friction(Entry):
+    """The cone of a contact's forces."""
+
+    kind = "friction"
+
+    def __init__(self, contact: Contact) -> None:
+        super().__init__(name=f"forces of {contact.name}")
+        self.contact = contact
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        raise TaskError(f"{self.name}: has rows at torque level only")
+
+    def labels(self, count: int) -> list[str]:
+        return [*(f"friction {i}" for i in range(count - 1)), "normal force"]
+
+    def units(self, count: int) -> list[str]:
+        return [""] * count
 
 
 class Dynamics:
@@ -78,10 +97,11 @@ class Dynamics:
         self.size += contact.cone.size
 
     def companions(self) -> list[Entry]:
-        """Entries that belong to every stack: what has no motor has no torque."""
+        """The laws of physics: what has no motor has no torque, and contacts push inside their cones."""
         free = np.flatnonzero(~self.model.robot.actuated & ~self._follows())
         names = self.model.velocity_names()
-        return [Unactuated(free, [names[c] for c in free])] if free.size else []
+        base = [Unactuated(free, [names[c] for c in free])] if free.size else []
+        return [*base, *(Friction(contact) for contact in self.contacts)]
 
     def _follows(self) -> np.ndarray:
         """True for joints that follow others: their torque comes through the gear."""
@@ -103,8 +123,8 @@ class Dynamics:
 
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
-        if isinstance(entry, Contact):
-            return entry.cone.size + entry.force_rows().lower.size
+        if isinstance(entry, Friction):
+            return entry.contact.force_rows().lower.size
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
         tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
@@ -125,9 +145,9 @@ class Dynamics:
         if isinstance(entry, Shaper):
             nothing = np.full(self.size, np.inf)
             return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
-        rows = asked(entry, lambda: entry.acceleration(self.model, tick), self.model.nv)
-        on_x = self._on_x(rows)
-        return self._with_cone(entry, on_x) if isinstance(entry, Contact) else on_x
+        if isinstance(entry, Friction):
+            return self._cone(entry.contact)
+        return self._on_x(asked(entry, lambda: entry.acceleration(self.model, tick), self.model.nv))
 
     def _on_x(self, rows: Rows) -> Rows:
         if rows.on == "torque":
@@ -138,15 +158,11 @@ class Dynamics:
         A[:, : self.model.nv] = rows.A
         return Rows(A, rows.lower, rows.upper)
 
-    def _with_cone(self, contact: Contact, motion: Rows) -> Rows:
+    def _cone(self, contact: Contact) -> Rows:
         cone = contact.force_rows()
         A = np.zeros((cone.lower.size, self.size))
         A[:, self.contacts[contact]] = cone.A
-        return Rows(
-            np.vstack([motion.A, A]),
-            np.concatenate([motion.lower, cone.lower]),
-            np.concatenate([motion.upper, cone.upper]),
-        )
+        return Rows(A, cone.lower, cone.upper)
 
     def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on x: v⁺ = v + dt v̇ inside the box. Joints brake with what their motors can do."""

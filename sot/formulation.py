@@ -32,7 +32,7 @@ class Formulation(Protocol):
     compiled_rows: bool
 
     def companions(self) -> list[Entry]:
-        """Entries that stand on level 0 of every stack."""
+        """Laws that come before every stack, on a level of their own."""
 
     def names(self) -> list[str]:
         """A name for each entry of x."""

@@ -60,8 +60,10 @@ class Plan:
         written: Time, dt and previous velocity of the tick for which the numbers were made.
     """
 
-    def __init__(self, levels: Levels, formulation: Formulation, *, weighted: bool, compiled: bool = True) -> None:
-        self.levels, self.formulation, self.compiled = levels, formulation, compiled
+    def __init__(
+        self, levels: Levels, formulation: Formulation, *, weighted: bool, compiled: bool = True, hard: int = 1
+    ) -> None:
+        self.levels, self.formulation, self.compiled, self.hard = levels, formulation, compiled, hard
         self.model = formulation.model
         self.blocks: list[Block] = []
         self.boxes: list[Box] = []
@@ -76,7 +78,7 @@ class Plan:
 
     def _lay_out(self, weighted: bool) -> None:
         """Rows for every entry, and what needs none."""
-        folded_from = 1 if weighted else max(len(self.levels) - 1, 1)
+        folded_from = self.hard if weighted else max(len(self.levels) - 1, self.hard)
         offsets, row = [0], 0
         metric = np.zeros(self.formulation.size)
         for k, level in enumerate(self.levels):
@@ -87,7 +89,7 @@ class Plan:
                 row = block.rows.stop
             offsets.append(row)
         folded = metric.any()
-        self.strict = 1 if weighted else len(self.levels) - int(folded)
+        self.strict = self.hard if weighted else len(self.levels) - int(folded)
         if not folded:
             metric[: self.model.nv] = REGULARISATION if weighted else 1.0
         elif not weighted and np.ptp(metric[metric > 0.0]) == 0.0 and offsets[self.strict] == row:
@@ -105,7 +107,7 @@ class Plan:
     def _block(self, entry: Entry, level: int, row: int, metric: np.ndarray | None) -> Block:
         """Where an entry goes; a posture that may be folded adds its weight to the metric."""
         scale = float(np.sqrt(entry.weight))
-        if isinstance(entry, Box) and level == 0:
+        if isinstance(entry, Box) and level < self.hard:
             self.boxes.append(entry)
             return Block(entry, level, slice(row, row), 1.0)
         columns = _picked_columns(entry)
@@ -129,6 +131,7 @@ class Plan:
             x_upper=np.full(n, np.inf),
             metric=metric,
             target=np.zeros(n),
+            hard=self.hard,
         )
 
     def _share_out(self) -> None:

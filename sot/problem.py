@@ -26,6 +26,7 @@ class Problem:
         x_upper: Upper bounds on the unknown.
         metric: Weights of the last line, shape (n,), not negative.
         target: Target of the last line, shape (n,).
+        hard: How many levels are hard. At torque level there are two: the laws of physics come first.
     """
 
     A: np.ndarray
@@ -36,6 +37,12 @@ class Problem:
     x_upper: np.ndarray
     metric: np.ndarray
     target: np.ndarray
+    hard: int = 1
+
+    @property
+    def hard_rows(self) -> slice:
+        """Rows of the hard levels."""
+        return slice(0, int(self.offsets[self.hard]))
 
     @property
     def n(self) -> int:

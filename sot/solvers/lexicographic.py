@@ -66,10 +66,11 @@ class Lexicographic:
             self.outcome, self.iterations = definition.solve(self.problem, self.strict, self.x, self.status, cap)
 
     def hard_residual(self) -> float:
-        """Norm of the violation of level 0."""
+        """Norm of the violation of the hard levels."""
         if self.compiled and self.outcome == OPTIMAL and self.strict > 0:
-            return float(self._info[2 + self.strict])
-        hard = self.problem.rows(0)
+            first = 2 + self.strict
+            return float(np.linalg.norm(self._info[first : first + self.problem.hard]))
+        hard = self.problem.hard_rows
         return float(np.linalg.norm(self.problem.violation(self.x)[hard]))
 
     def forget(self) -> None:

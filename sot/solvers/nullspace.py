@@ -30,7 +30,7 @@ class NullSpace(Lexicographic):
         n, m = problem.n, problem.lower.size
         unbounded = Problem(
             problem.A, np.zeros(m), np.zeros(m), problem.offsets, np.full(n, -np.inf), np.full(n, np.inf),
-            problem.metric, problem.target,
+            problem.metric, problem.target, problem.hard,
         )  # fmt: skip
         super().__init__(unbounded, strict, compiled=compiled)
         self._room = np.zeros(m)
@@ -88,7 +88,7 @@ class NullSpace(Lexicographic):
 
     def hard_residual(self) -> float:
         """Norm of the violation of level 0, inequalities included."""
-        return float(np.linalg.norm(self.full.violation(self.x)[self.full.rows(0)]))
+        return float(np.linalg.norm(self.full.violation(self.x)[self.full.hard_rows]))
 
 
 def _sides(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ class Quadratic:
         if backend not in BACKENDS:
             raise ConfigError(unknown("back end", backend, BACKENDS))
         self.problem, self._minimise = problem, BACKENDS[backend]
-        self._built_in = Lexicographic(problem, 1)
+        self._built_in = Lexicographic(problem, problem.hard)
         self.x, self.status = np.zeros(problem.n), np.zeros(problem.lower.size + problem.n, dtype=np.int8)
         self.iterations, self.outcome, self.fallbacks = 0, CAPPED, 0
         self._minimise(_trivial(), 10)  # a missing library is found here, not in the first tick
@@ -60,7 +60,7 @@ class Quadratic:
         if not definition.is_finite(self.problem):
             self.outcome, self.iterations = NOT_FINITE, 0
             return self.outcome
-        shift = np.zeros(self.problem.rows(0).stop)
+        shift = np.zeros(self.problem.hard_rows.stop)
         answer = self._attempt(shift, cap)
         if answer is None:
             shift = self._least_violation(cap)
@@ -89,13 +89,13 @@ class Quadratic:
 
     def _least_violation(self, cap: int) -> np.ndarray:
         """How far each hard row must be outside its bounds, signed."""
-        problem, hard = self.problem, self.problem.rows(0)
+        problem, hard = self.problem, self.problem.hard_rows
         alone = Problem(
-            problem.A[hard], problem.lower[hard], problem.upper[hard], problem.offsets[:2], problem.x_lower,
+            problem.A[hard], problem.lower[hard], problem.upper[hard], problem.offsets[: problem.hard + 1], problem.x_lower,
             problem.x_upper, np.ones(problem.n), np.zeros(problem.n),
         )  # fmt: skip
         x, status = np.zeros(problem.n), np.zeros(hard.stop + problem.n, dtype=np.int8)
-        definition.solve(alone, 1, x, status, cap)
+        definition.solve(alone, problem.hard, x, status, cap)
         violation = alone.violation(x)
         return np.where(np.abs(violation) > definition.TOLERANCE, violation, 0.0)
 
@@ -120,7 +120,7 @@ class Quadratic:
 
     def hard_residual(self) -> float:
         """Norm of the violation of level 0."""
-        return float(np.linalg.norm(self.problem.violation(self.x)[self.problem.rows(0)]))
+        return float(np.linalg.norm(self.problem.violation(self.x)[self.problem.hard_rows]))
 
     def forget(self) -> None:
         """Drop the warm start."""

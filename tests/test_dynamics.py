@@ -1,0 +1,196 @@
+"""Torque level: the equation of motion, contacts and limits against pinocchio's own algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import sot
+from sot.errors import TaskError
+from sot.robots import load
+from sot.state import State
+from sot.tasks import CenterOfMass, Contact, JointLimits, Pose, Position, Posture, TorqueLimits
+
+LEGGED = ("solo12", "go2", "anymal", "bolt", "talos", "g1")
+SOLVERS = ("hierarchical", "weighted", "nullspace")
+MU = 0.5
+
+
+def standing(robot, *, friction=MU, limits=True, feet=None):
+    """A stack that stands: contacts, centre of mass, posture."""
+    frames = [foot.frame for foot in robot.feet] if feet is None else feet
+    contacts = [Contact(frame, friction=friction) for frame in frames]
+    hard = [JointLimits(), TorqueLimits()] if limits else []
+    return sot.Stack([*hard, *contacts], [CenterOfMass(name="com", gain=10.0)], [Posture(gain=5.0)])
+
+
+def random_state(robot, rng, spread=0.05, speed=0.3):
+    model = sot.Model(robot)
+    q = model.integrate(robot.home, spread * rng.uniform(-1.0, 1.0, model.nv))
+    return State(0.0, q, speed * rng.uniform(-1.0, 1.0, model.nv))
+
+
+def step(controller, state):
+    command = controller.step(state)
+    return command, controller.solver.x, controller.formulation
+
+
+def acceleration(controller):
+    return controller.solver.x[: controller.model.nv]
+
+
+def contact_torque(controller):
+    """Σ Jcᵀ y."""
+    x, model = controller.solver.x, controller.model
+    return sum(contact.jacobian(model).T @ x[place] for contact, place in controller.formulation.contacts.items())
+
+
+def residual(controller, state, command):
+    """τ + Jcᵀ f − RNEA(q, v, v̇), relative to the robot's weight."""
+    model = controller.robot.pin_model
+    needed = pin.rnea(model, model.createData(), state.q, state.v, acceleration(controller))
+    return np.abs(needed - command.tau - contact_torque(controller)).max() / (controller.robot.mass * 9.81)
+
+
+def outside_cone(controller):
+    """How far forces at the corners leave the circular cone, by the outer edges of the wrench: N, negative inside.
+
+    Independent of the facets: a wrench is inside the cone of its points if some nonnegative combination of forces
+    on the *circular* cones of the points makes it; nnls finds one of the inner pyramid with many edges.
+    """
+    from scipy.optimize import nnls
+
+    worst = 0.0
+    for contact, place in controller.formulation.contacts.items():
+        wrench = contact.wrench(controller.solver.x[place])
+        points = np.zeros((1, 3)) if contact._point is not None else contact._points_of(controller.model)
+        angles = np.linspace(0.0, 2.0 * np.pi, 64, endpoint=False) + np.pi / 4  # holds the pyramid's own edges
+        edges = [np.array([contact.friction * np.cos(a), contact.friction * np.sin(a), 1.0]) for a in angles]
+        G = np.array([[*f, *np.cross(p, f)] for p in points for f in edges]).T
+        worst = max(worst, nnls(G, wrench)[1])
+    return worst
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", [name for name in LEGGED if name != "bolt"])  # two points: it falls over
+def test_at_rest_the_ground_carries_the_weight(name, solver):
+    robot = load(name)
+    controller = sot.Controller(robot, standing(robot), solver=solver, output="torque")
+    command, x, formulation = step(controller, State(0.0, robot.home, np.zeros(robot.pin_model.nv)))
+    assert np.abs(acceleration(controller)).max() < 1e-6
+    world = 0.0
+    for contact, place in formulation.contacts.items():
+        wrench = contact.wrench(x[place])
+        R = np.eye(3) if contact._point is not None else controller.model.placement(contact.feature.frame_id).rotation
+        world += (R @ wrench[:3])[2]
+    assert world == pytest.approx(robot.mass * 9.81, rel=1e-6)
+    assert residual(controller, State(0.0, robot.home, np.zeros(robot.pin_model.nv)), command) < 1e-9
+    assert controller.counters.capped == 0
+
+
+@pytest.mark.parametrize("solver", ["hierarchical", "weighted"])
+@pytest.mark.parametrize("name", LEGGED)
+def test_random_states_keep_the_physics(name, solver):
+    robot, rng = load(name), np.random.default_rng(4)
+    controller = sot.Controller(robot, standing(robot), solver=solver, output="torque")
+    for _ in range(40):
+        state = random_state(robot, rng)
+        command, x, formulation = step(controller, state)
+        assert residual(controller, state, command) < 1e-9
+        for contact in formulation.contacts:
+            rows = contact.acceleration(controller.model, controller._tick)
+            assert np.abs(rows.A @ acceleration(controller) - rows.lower).max() < 1e-7 or controller.report()
+        assert outside_cone(controller) < 1e-6 * robot.mass * 9.81
+        limit = robot.pin_model.effortLimit
+        assert (np.abs(command.tau) <= limit * (1.0 + 1e-9) + 1e-9)[robot.actuated].all()
+        assert (command.tau[~robot.actuated] == 0.0).all()
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_with_a_fixed_base_torques_are_those_of_rnea(name, solver):
+    robot, rng = load(name, lock=("panda_finger_joint*",) if name == "panda" else ()), np.random.default_rng(0)
+    hand = Position(robot.hands[0] if robot.hands else "tool0", gain=5.0, reference=[0.4, 0.1, 0.4])
+    controller = sot.Controller(robot, sot.Stack([], [hand], [Posture()]), solver=solver, output="torque")
+    for _ in range(20):
+        state = random_state(robot, rng, spread=0.5)
+        command = controller.step(state)
+        model = robot.pin_model
+        expected = pin.rnea(model, model.createData(), state.q, state.v, acceleration(controller))
+        np.testing.assert_allclose(command.tau, expected, atol=1e-9 * (1.0 + np.abs(expected).max()))
+        back = pin.aba(model, model.createData(), state.q, state.v, command.tau)
+        np.testing.assert_allclose(back, acceleration(controller), atol=1e-8 * (1.0 + np.abs(back).max()))
+
+
+@pytest.mark.parametrize("name", ["solo12", "talos"])
+def test_the_torques_make_the_robot_accelerate_as_planned(name):
+    """Back through ABA, with the contact forces as external ones."""
+    robot, rng = load(name), np.random.default_rng(2)
+    controller = sot.Controller(robot, standing(robot), output="torque")
+    for _ in range(10):
+        state = random_state(robot, rng)
+        command = controller.step(state)
+        model = robot.pin_model
+        back = pin.aba(model, model.createData(), state.q, state.v, command.tau + contact_torque(controller))
+        np.testing.assert_allclose(back, acceleration(controller), atol=1e-8 * (1.0 + np.abs(back).max()))
+
+
+def test_lower_levels_do_not_disturb_higher_ones():
+    robot, rng = load("talos"), np.random.default_rng(1)
+    state = random_state(robot, rng, spread=0.02, speed=0.1)
+    found = []
+    for extra in ([], [[Pose("gripper_left_base_link", gain=10.0, reference=[0.5, 0.4, 1.2, 0, 0, 0, 1])], [Posture()]]):
+        contacts = [Contact(foot.frame) for foot in robot.feet]
+        com = CenterOfMass(name="com", gain=10.0, reference=[0.0, 0.0, 0.8])
+        controller = sot.Controller(robot, sot.Stack([JointLimits(), *contacts], [com], *extra), output="torque")
+        controller.step(state)
+        rows = com.acceleration(controller.model, controller._tick)
+        found.append(rows.A @ acceleration(controller) - rows.lower)
+    assert np.abs(found[0] - found[1]).max() < 1e-8
+
+
+def test_the_centre_of_mass_follows_at_the_rate_of_its_gain():
+    """Both poles at −λ: e(t) = e₀ (1 + λt) exp(−λt) from rest."""
+    robot = load("talos")
+    controller = sot.Controller(robot, standing(robot, limits=False), output="torque", dt=1e-3)
+    com = controller.stack["com"]
+    com.reference = controller.model.com + np.array([0.0, 0.02, 0.0])
+    q, v, errors = robot.home.copy(), np.zeros(robot.pin_model.nv), []
+    for k in range(500):
+        command = controller.step(State(1e-3 * k, q, v))
+        errors.append(com.error(controller.model)[1])
+        q, v = command.q, command.v
+    t = 1e-3 * np.arange(500)
+    np.testing.assert_allclose(errors, -0.02 * (1.0 + 10.0 * t) * np.exp(-10.0 * t), atol=2e-4)
+
+
+def test_redundant_contacts_and_one_foot_and_none():
+    robot = load("talos")
+    hands = [Contact(f"gripper_{side}_base_link", points=[[0, 0, 0]]) for side in ("left", "right")]
+    stack = standing(robot)
+    for hand in hands:
+        stack.push(hand, level=0)
+    full = sot.Controller(robot, stack, output="torque")
+    state = State(0.0, robot.home, np.zeros(robot.pin_model.nv))
+    assert residual(full, state, full.step(state)) < 1e-9
+    one = sot.Controller(robot, standing(robot, feet=["left_sole_link"]), output="torque")
+    assert residual(one, state, one.step(state)) < 1e-9
+    flying = sot.Controller(robot, standing(robot, feet=[]), output="torque")
+    command = flying.step(state)
+    assert residual(flying, state, command) < 1e-9
+    momentum = pin.computeCentroidalMomentumTimeVariation(
+        robot.pin_model, robot.pin_model.createData(), state.q, state.v, acceleration(flying)
+    )
+    assert momentum.linear[2] == pytest.approx(-robot.mass * 9.81, rel=1e-6)  # free fall
+
+
+def test_bad_contacts_are_refused():
+    with pytest.raises(TaskError, match="friction"):
+        Contact("left_sole_link", friction=0.0)
+    with pytest.raises(TaskError, match="min_force"):
+        Contact("left_sole_link", min_force=10.0, max_force=5.0)
+    with pytest.raises(TaskError, match="normal"):
+        Contact("left_sole_link", normal=[0.0, 0.0, 0.0])
+    with pytest.raises(TaskError, match="level 0"):
+        sot.Controller(load("talos"), sot.Stack([], [Contact("left_sole_link")]), output="torque")
