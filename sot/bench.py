@@ -112,12 +112,33 @@ def _user_task() -> Stack:
     return Stack(limits, soles + com + hands + posture + [_Level("torso_2_link"), _Level("head_2_link")])
 
 
+def _collisions_panda() -> Stack:
+    """21 pairs: Panda's own, and its links against a post that the hand's circle passes closely."""
+    from sot.collision.obstacle import Obstacle
+    from sot.tasks import Collisions, JointLimits, Pose, Posture
+
+    post = Obstacle("post", box=[0.1, 0.1, 0.8], at=[0.68, 0.1, 0.4])
+    hand = Pose("panda_hand", gain=NOW, reference=CIRCLE, name="hand")
+    return Stack([JointLimits(damper=NOW), Collisions(obstacles=[post])], [hand, Posture(gain=NOW, weight=1e-3)])
+
+
+def _collisions_talos() -> Stack:
+    """101 pairs, those of the hands and wrists, while both hands move in front of the body."""
+    from sot.tasks import Collisions
+
+    swing = sine(amplitude=[0.05, 0.1, 0.1, 0.0, 0.0, 0.0], frequency=0.5)
+    limits, soles, com, hands, posture = _talos_parts(reference=swing)
+    return Stack([*limits, Collisions(only=["gripper_*", "arm_*_7_link"])], soles + com + hands + posture)
+
+
 CASES = {
     "panda-ik": Case("panda", "weighted", _panda, "hand"),
     "talos-ik": Case("talos", "weighted", _talos, "com"),
     "talos-ik-strict": Case("talos", "hierarchical", _talos_strict, "com"),
     "talos-ik-limits": Case("talos", "hierarchical", _talos_limits, "com"),
     "user-task": Case("talos", "weighted", _user_task, "com"),
+    "collisions-panda": Case("panda", "weighted", _collisions_panda, "hand"),
+    "collisions-talos": Case("talos", "weighted", _collisions_talos, "com"),
 }
 
 

@@ -57,6 +57,9 @@ class Phase:
     def solve(self, cap: int, budget: float | None) -> int:
         """Solve it; returns the outcome."""
         outcome = self.solver.solve(cap, budget)
+        if outcome == CAPPED and budget is None:  # the last tick's working set led astray: once more from nothing
+            self.solver.forget()
+            outcome = self.solver.solve(cap)
         if self.shaping is not None and outcome != NOT_FINITE and self.shaping.hold_at_limits(self.solver.status):
             outcome = self.solver.solve(cap, budget)
         return outcome
@@ -113,7 +116,8 @@ class Controller:
             output: What the commands are: `velocity`, or `torque` with accelerations and contact forces as unknowns.
             backend: Quadratic program behind `weighted`: `sot` (built in), `daqp` or `quadprog`.
             compiled: Use the compiled kernels; False takes the plain numpy definitions.
-            max_iterations: Cap of the active-set loop.
+            max_iterations: Cap of the active-set loop. Where it is reached from the last tick's working set, a second
+                solve begins from nothing, unless there is a budget.
             budget: Largest time of one solve, s.
         """
         if solver not in MEANINGS:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here works all the same
     from sot.entry import Entry
+    from sot.tasks.collisions import Collisions as Collisions
     from sot.tasks.com import CenterOfMass as CenterOfMass
     from sot.tasks.damping import Damping as Damping
     from sot.tasks.direction import Direction as Direction

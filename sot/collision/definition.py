@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sot.kernels.distance import ASIDE, LITTLE, SHORT
+from sot.kernels.corners import ASIDE, LITTLE, SHORT
 
 TOLERANCE, CAP = 1e-11, 100
 

@@ -98,7 +98,8 @@ class Distances:
         self.obstacles = np.zeros((len(obstacles), op.OBSTACLE))
         self.obstacles[:, [0, 4, 8]] = 1.0
         self.slots, self._order = np.full(slots, -1, dtype=np.int64), np.zeros(slots + 1, dtype=np.int64)
-        self.A, self.lower = np.zeros((at.CORNERS * slots, model.nv)), np.full(at.CORNERS * slots, -np.inf)
+        self._AT, self.lower = np.zeros((model.nv, at.CORNERS * slots)), np.full(at.CORNERS * slots, -np.inf)
+        self.A = self._AT.T  # as a problem has it: quick to copy
         self._settings = np.zeros(at.SETTINGS)
         self.set_dt(0.0)
         self.count = 0
@@ -172,7 +173,7 @@ class Distances:
         self.count = op.collision_rows(
             model.joint_placements, model.world_jacobian, self.obstacles, self._points, self._bodies, self._geometry,
             self._support, self._pairs, self.memory, self._world, self._scratch, self._settings, self._order,
-            self.slots, self.A, self.lower,
+            self.slots, self._AT, self.lower,
         )  # fmt: skip
         return self.count
 

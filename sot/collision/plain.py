@@ -9,6 +9,7 @@ from sot.collision.definition import Nearest
 from sot.collision.distances import Distances
 from sot.kernels import collision as op
 from sot.kernels import distance as at
+from sot.kernels.corners import WIDE, WIDEST
 from sot.model import Model
 
 
@@ -77,7 +78,7 @@ class PlainDistances(Distances):
         axis = axis - (axis @ n) * n
         if np.linalg.norm(axis) <= 0.1:
             axis = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-        wide = min(at.WIDE * self.damper.influence, at.WIDEST)
+        wide = min(WIDE * self.damper.influence, WIDEST)
         return definition.corners(found, first, second, axis / np.linalg.norm(axis), wide)
 
     def _placement(self, model: Model, body: int) -> np.ndarray:

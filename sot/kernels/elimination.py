@@ -6,7 +6,9 @@ from sot.kernels.compiler import kernel
 from sot.kernels.linear import combine, dot, least_squares, reflect_columns, reflector
 from sot.solvers.status import FREE, UPPER
 
-RANK_TOLERANCE = 1e-9  # a row is dependent when less than this part of its level's largest row is left
+# A row is dependent when less than this part of its level's largest row is left. Rows may miss their bounds by 1e-9
+# (TOLERANCE): with a smaller part than this, putting that right would move x for nothing.
+RANK_TOLERANCE = 1e-7
 
 
 @kernel

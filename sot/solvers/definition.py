@@ -12,7 +12,7 @@ from sot.problem import Problem
 from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, UPPER
 
 TOLERANCE = 1e-9
-RANK_TOLERANCE = 1e-9
+RANK_TOLERANCE = 1e-7
 ROUNDING = 1e-12  # by which x may pass a bound before it counts; it is then put back
 PATIENCE, LOCKED = 4, 1_000_000
 

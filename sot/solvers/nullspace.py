@@ -78,10 +78,10 @@ class NullSpace(Lexicographic):
         )
 
     def _scale(self, bounded: np.ndarray) -> None:
-        """Largest s in [0, 1] with all inequality rows kept by s x; a row that even x = 0 breaks does not count."""
+        """Largest s in [0, 1] with all inequality rows kept by s x; a row that even x = 0 breaks gets no worse."""
         full, y = self.full, self.full.A @ self.x
-        limit = np.clip(y, full.lower, full.upper)
-        blocked = bounded & (limit != y) & (full.lower <= 0.0) & (full.upper >= 0.0)
+        limit = np.clip(y, np.minimum(full.lower, 0.0), np.maximum(full.upper, 0.0))
+        blocked = bounded & (limit != y)
         self.scaling = float(np.min(limit[blocked] / y[blocked])) if blocked.any() else 1.0
         if self.scaling < 1.0:
             self.x[:] = np.clip(self.scaling * self.x, full.x_lower, full.x_upper)
