@@ -276,9 +276,7 @@ class Controller:
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
         formulation = OUTPUTS[self.output](self.model, levels)
-        physics = tuple(formulation.companions())
-        levels = self._with_gears(levels)
-        levels, hard = ((physics, *levels), 2) if physics else (levels, 1)
+        levels, hard = formulation.arrange(self._with_gears(levels))
         plan = Plan(levels, formulation, weighted=self.meaning == "weighted", compiled=self.compiled, hard=hard)
         solver = make_solver(
             self.meaning, plan.problem, plan.strict, self.backend, self.compiled, scaling=self.output == "velocity"

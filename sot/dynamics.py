@@ -7,6 +7,8 @@ Torques are eliminated: a bound on them is a row on x, and joints without a moto
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sot.contact import Contact
@@ -87,6 +89,7 @@ class Dynamics:
                     self._add(entry, k)
         self._torques = np.zeros((model.nv, self.size))  # τ = this · x + h
         self._motors = _motors(model)
+        self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
         self._braking = _braking(model)
 
     def _add(self, contact: Contact, level: int) -> None:
@@ -96,12 +99,23 @@ class Dynamics:
         self.contacts[contact] = slice(self.size, self.size + contact.cone.size)
         self.size += contact.cone.size
 
-    def companions(self) -> list[Entry]:
-        """The laws of physics: what has no motor has no torque, and contacts push inside their cones."""
-        free = np.flatnonzero(~self.model.robot.actuated & ~self._follows())
+    def arrange(self, levels: Levels) -> tuple[Levels, int]:
+        """What is hard, in the order in which it would be given up, last first.
+
+        The laws of physics can always be kept: what has no motor has no torque, and contacts push inside their cones. Then
+        comes what motors can do, then the rest of level 0.
+        """
+        physics = tuple(self._physics())
+        motors = tuple(entry for entry in levels[0] if entry.limits_motors)
+        rest = tuple(entry for entry in levels[0] if not entry.limits_motors)
+        hard = [level for level in (physics, motors) if level]
+        return (*hard, rest, *levels[1:]), len(hard) + 1
+
+    def _physics(self) -> Iterator[Entry]:
         names = self.model.velocity_names()
-        base = [Unactuated(free, [names[c] for c in free])] if free.size else []
-        return [*base, *(Friction(contact) for contact in self.contacts)]
+        if self._free.size:
+            yield Unactuated(self._free, [names[c] for c in self._free])
+        yield from (Friction(contact) for contact in self.contacts)
 
     def _follows(self) -> np.ndarray:
         """True for joints that follow others: their torque comes through the gear."""
@@ -184,8 +198,18 @@ class Dynamics:
     # -- results ---------------------------------------------------------------------------------------
 
     def outcome(self, x: np.ndarray) -> np.ndarray:
-        """(v̇, τ): what commands of two versions of a stack are blended from."""
-        return np.concatenate([x[: self.model.nv], self._motors @ (self._torques @ x + self.model.bias)])
+        """(v̇, τ): what commands of two versions of a stack are blended from.
+
+        A solve that ends at its cap may leave a torque on the base. No motor can give it, so the base will accelerate
+        instead: M_bb Δv̇_b = −τ_b.
+        """
+        tau = self._torques @ x + self.model.bias
+        free = self._free
+        if free.size:
+            M = self.model.mass_matrix
+            x[free] -= np.linalg.solve(M[np.ix_(free, free)], tau[free])
+            tau = self._torques @ x + self.model.bias
+        return np.concatenate([x[: self.model.nv], self._motors @ tau])
 
     def command(self, outcome: np.ndarray, tick: Tick) -> Command:
         """The command: torques, and the state after the tick."""

@@ -85,6 +85,7 @@ class Entry(ABC):
     """
 
     kind: ClassVar[str] = "entry"
+    limits_motors: ClassVar[bool] = False  # what a motor cannot do is given up last, after physics itself
 
     def __init__(self, *, name: str | None = None, weight: float = 1.0) -> None:
         self._owner: Callable[[], Owner | None] = _nobody

@@ -31,8 +31,8 @@ class Formulation(Protocol):
     size: int
     compiled_rows: bool
 
-    def companions(self) -> list[Entry]:
-        """Laws that come before every stack, on a level of their own."""
+    def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
+        """The levels that are solved, and how many of them are hard."""
 
     def names(self) -> list[str]:
         """A name for each entry of x."""
@@ -74,8 +74,8 @@ class Velocity:
         self.model = model
         self.size = model.nv
 
-    def companions(self) -> list[Entry]:
-        return []
+    def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
+        return levels, 1
 
     def names(self) -> list[str]:
         return self.model.velocity_names()

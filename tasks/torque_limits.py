@@ -17,6 +17,7 @@ class TorqueLimits(Constraint):
     """Keeps torques within the motors' limits: |τ| ≤ scale · limit. At velocity level it asks for nothing."""
 
     kind = "torque_limits"
+    limits_motors = True
 
     def __init__(
         self,

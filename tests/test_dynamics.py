@@ -31,6 +31,19 @@ def random_state(robot, rng, spread=0.05, speed=0.3):
     return State(0.0, q, speed * rng.uniform(-1.0, 1.0, model.nv))
 
 
+def consistent(robot, state):
+    """The same state with feet that stand still."""
+    model = sot.Model(robot)
+    model.update(state.q, state.v)
+    J = []
+    for foot in robot.feet:
+        contact = Contact(foot.frame)
+        contact.setup(model)
+        J.append(contact.jacobian(model))
+    J = np.vstack(J)
+    return State(state.time, state.q, state.v - np.linalg.pinv(J) @ (J @ state.v))
+
+
 def step(controller, state):
     command = controller.step(state)
     return command, controller.solver.x, controller.formulation
@@ -78,7 +91,7 @@ def test_at_rest_the_ground_carries_the_weight(name, solver):
     robot = load(name)
     controller = sot.Controller(robot, standing(robot), solver=solver, output="torque")
     command, x, formulation = step(controller, State(0.0, robot.home, np.zeros(robot.pin_model.nv)))
-    assert np.abs(acceleration(controller)).max() < 1e-6
+    assert np.abs(acceleration(controller)).max() < (1e-6 if solver != "weighted" else 1e-5)
     world = 0.0
     for contact, place in formulation.contacts.items():
         wrench = contact.wrench(x[place])
@@ -94,17 +107,23 @@ def test_at_rest_the_ground_carries_the_weight(name, solver):
 def test_random_states_keep_the_physics(name, solver):
     robot, rng = load(name), np.random.default_rng(4)
     controller = sot.Controller(robot, standing(robot), solver=solver, output="torque")
+    feasible = 0
     for _ in range(40):
-        state = random_state(robot, rng)
-        command, x, formulation = step(controller, state)
+        state = consistent(robot, random_state(robot, rng, speed=0.1))
+        before = controller.counters.infeasible
+        command, _, formulation = step(controller, state)
         assert residual(controller, state, command) < 1e-9
-        for contact in formulation.contacts:
-            rows = contact.acceleration(controller.model, controller._tick)
-            assert np.abs(rows.A @ acceleration(controller) - rows.lower).max() < 1e-7 or controller.report()
         assert outside_cone(controller) < 1e-6 * robot.mass * 9.81
         limit = robot.pin_model.effortLimit
         assert (np.abs(command.tau) <= limit * (1.0 + 1e-9) + 1e-9)[robot.actuated].all()
         assert (command.tau[~robot.actuated] == 0.0).all()
+        if controller.counters.infeasible > before:
+            continue  # said, and physics holds all the same
+        feasible += 1
+        for contact in formulation.contacts:
+            rows = contact.acceleration(controller.model, controller._tick)
+            assert np.abs(rows.A @ acceleration(controller) - rows.lower).max() < 1e-8
+    assert feasible > 20
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5"])
