@@ -2,7 +2,9 @@
 
     M v̇ + h = Sᵀτ + Σ Jcᵀ y        so        τ = [M, −Jcᵀ] x + h
 
-Torques are eliminated: a bound on them is a row on x, and joints without a motor are rows τ = 0.
+Torques are eliminated: a bound on them is a row on x, and joints without a motor are rows τ = 0. Forces and torques are
+counted in weights of the robot (m g, and that at one metre), so that all numbers of a tick are of a size. Forces that
+neither physics nor a task decides, two feet that push against each other, take minimum norm.
 """
 
 from __future__ import annotations
@@ -22,10 +24,7 @@ from sot.state import Command
 from sot.tables import Boxes, LimitsJoints, Lines, Postures
 from sot.task import Task
 
-# Weights of the forces in the last cost, per N² and (N·m)²: small, and next to nothing for the normal force, which has
-# to carry the robot.
-FORCE, TORQUE, NORMAL = 1e-8, 2.0 * 1e-8, 1e-3 * 1e-8
-GRAVITY = 9.81  # m/s², for where a solve begins
+GRAVITY = 9.81  # m/s²
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
 
 
@@ -74,6 +73,7 @@ class Dynamics:
     Attributes:
         size: Number of unknowns.
         contacts: Contacts of the stack, and their entries of x.
+        unit: N per unit of force in x, and N·m per unit of torque.
     """
 
     name = "torque"
@@ -81,6 +81,7 @@ class Dynamics:
 
     def __init__(self, model: Model, levels: Levels) -> None:
         self.model = model
+        self.unit = max(model.mass * GRAVITY, 1.0)
         self.contacts: dict[Contact, slice] = {}
         self.size = model.nv
         for k, level in enumerate(levels):
@@ -129,12 +130,6 @@ class Dynamics:
         forces = [f"{contact.name} {label}" for contact in self.contacts for label in contact.cone.labels]
         return [*self.model.velocity_names(), *forces]
 
-    def regularise(self, metric: np.ndarray) -> None:
-        """Weights of the forces in the last cost."""
-        weights = {"fx": FORCE, "fy": FORCE, "fz": NORMAL}
-        for contact, place in self.contacts.items():
-            metric[place] = np.sqrt([weights.get(label, TORQUE) for label in contact.cone.labels])
-
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
         if isinstance(entry, Friction):
@@ -152,7 +147,7 @@ class Dynamics:
         T[:, : model.nv] = model.mass_matrix
         for contact, place in self.contacts.items():
             contact.begin(model, tick)
-            T[:, place] = -contact.jacobian(model).T
+            T[:, place] = -self.unit * contact.jacobian(model).T
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -165,9 +160,9 @@ class Dynamics:
 
     def _on_x(self, rows: Rows) -> Rows:
         if rows.on == "torque":
-            A = rows.A @ self._motors
+            A = rows.A @ self._motors / self.unit
             shift = A @ self.model.bias
-            return Rows(A @ self._torques, rows.lower - shift, rows.upper - shift)
+            return Rows(A @ self._torques, rows.lower / self.unit - shift, rows.upper / self.unit - shift)
         A = np.zeros((rows.lower.size, self.size))
         A[:, : self.model.nv] = rows.A
         return Rows(A, rows.lower, rows.upper)
@@ -176,7 +171,7 @@ class Dynamics:
         cone = contact.force_rows()
         A = np.zeros((cone.lower.size, self.size))
         A[:, self.contacts[contact]] = cone.A
-        return Rows(A, cone.lower, cone.upper)
+        return Rows(A, cone.lower / self.unit, cone.upper / self.unit)
 
     def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on x: v⁺ = v + dt v̇ inside the box. Joints brake with what their motors can do."""
@@ -218,16 +213,20 @@ class Dynamics:
         tau = np.where(model.robot.actuated, outcome[nv:], 0.0)
         return Command(tick.time, v, model.integrate(model.q, tick.dt * v), tau)
 
+    def forces_of(self, x: np.ndarray) -> dict[Contact, np.ndarray]:
+        """y of each contact, N and N·m."""
+        return {contact: self.unit * x[place] for contact, place in self.contacts.items()}
+
     def forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Wrench of each contact on the robot, shape (6,), N and N·m; see `Contact.wrench`."""
-        return {contact.name: contact.wrench(x[place]) for contact, place in self.contacts.items()}
+        return {contact.name: contact.wrench(self.unit * x[place]) for contact, place in self.contacts.items()}
 
     def start(self, x: np.ndarray) -> None:
         """Where the first solve begins: at rest, the weight shared by the contacts; in place."""
         x[:] = 0.0
         for contact, place in self.contacts.items():
-            share = self.model.mass * GRAVITY / len(self.contacts)
-            x[place] = np.clip(share, contact.min_force, contact.max_force) * contact.cone.inner
+            share = np.clip(self.unit / len(self.contacts), contact.min_force, contact.max_force)
+            x[place] = share / self.unit * contact.cone.inner
 
 
 def _motors(model: Model) -> np.ndarray:

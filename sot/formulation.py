@@ -40,9 +40,6 @@ class Formulation(Protocol):
     def start(self, x: np.ndarray) -> None:
         """Where the first solve begins; in place."""
 
-    def regularise(self, metric: np.ndarray) -> None:
-        """Weights of unknowns that no posture speaks of, in the last cost; in place."""
-
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
 
@@ -82,9 +79,6 @@ class Velocity:
 
     def start(self, x: np.ndarray) -> None:
         x[:] = 0.0
-
-    def regularise(self, metric: np.ndarray) -> None:
-        """All unknowns are joints: nothing to add."""
 
     def count(self, entry: Entry) -> int:
         if isinstance(entry, Task) and entry.picked is not None:
