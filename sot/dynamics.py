@@ -76,8 +76,7 @@ class Dynamics:
         unit: N per unit of force in x, and N·m per unit of torque.
     """
 
-    name = "torque"
-    compiled_rows = False
+    compiled_rows, rate = False, "/s²"
 
     def __init__(self, model: Model, levels: Levels) -> None:
         self.model = model

@@ -14,6 +14,7 @@ from sot.checks import positive
 from sot.errors import TaskError
 from sot.model import Model
 from sot.sketch import Drawing
+from sot.state import Command
 from sot.units import unit
 
 
@@ -186,6 +187,10 @@ class Constraint(Entry):
         rows = self.rows(model, tick)
         y = rows.A @ v
         return float(np.max([y - rows.upper, rows.lower - y], initial=0.0))
+
+    def broken_by(self, model: Model, tick: Tick, command: Command) -> float:
+        """The same for a whole command."""
+        return self.violation(model, tick, command.v)
 
 
 class Box(Constraint):

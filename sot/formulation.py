@@ -25,11 +25,13 @@ class Formulation(Protocol):
     Attributes:
         size: Number of unknowns.
         compiled_rows: Everyday tasks are filled by one compiled call.
+        rate: What the unit of a row has beside that of the task's error: "/s".
     """
 
     model: Model
     size: int
     compiled_rows: bool
+    rate: str
 
     def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
         """The levels that are solved, and how many of them are hard."""
@@ -65,7 +67,7 @@ class Formulation(Protocol):
 class Velocity:
     """x = v. Rows on the motion are rows on x as they are, and x is the command."""
 
-    compiled_rows = True
+    compiled_rows, rate = True, "/s"
 
     def __init__(self, model: Model, levels: Stacked = ()) -> None:
         self.model = model

@@ -157,6 +157,10 @@ class Plan:
         for table in (self.lines, self.postures, self.joint_boxes):
             table.finish()
 
+    def stack_level(self, block: Block) -> int:
+        """Level of the user's stack on which an entry stands; what comes before level 0 counts as it."""
+        return max(block.level + 1 - self.hard, 0)
+
     # -- filling, at every tick ----------------------------------------------------------------------
 
     def write(self, tick: Tick) -> None:

@@ -11,6 +11,7 @@ from sot.errors import TaskError
 from sot.features.selection import Joints
 from sot.limits import Limit
 from sot.model import Model
+from sot.state import Command
 
 
 class TorqueLimits(Constraint):
@@ -55,6 +56,12 @@ class TorqueLimits(Constraint):
 
     def acceleration(self, model: Model, tick: Tick) -> Rows:
         return Rows(self._pick, -self._limit, self._limit, on="torque")
+
+    def broken_by(self, model: Model, tick: Tick, command: Command) -> float:
+        """By how much the worst torque is beyond its limit, N·m or N."""
+        if command.tau is None:
+            return 0.0
+        return float(np.max(np.abs(command.tau[self._columns]) - self._limit, initial=0.0))
 
     def labels(self, count: int) -> list[str]:
         return self._names[:count]

@@ -243,7 +243,8 @@ def test_a_number_that_is_not_finite_is_always_found(where: str, number: float, 
     """Wherever it stands: also in rows that are not active, and in columns that are held."""
     make = NullSpace if solver.startswith("nullspace") else Lexicographic
     problem = next(problems("full", 13, 1, metric="positive"))
-    problem = replace(problem, **{name: value.copy() for name, value in vars(problem).items()})
+    arrays = {name: value.copy() for name, value in vars(problem).items() if isinstance(value, np.ndarray)}
+    problem = replace(problem, **arrays)
     problem = replace(problem, A=np.asfortranarray(problem.A))
     answer = make(problem, problem.n_levels, compiled="definition" not in solver)
     assert answer.solve(CAP) == OPTIMAL

@@ -35,6 +35,7 @@ __all__ = ["RunConfig", "RunFile", "load_run", "parse_run"]
 
 Solver = Literal["nullspace", "hierarchical", "weighted"]
 Backend = Literal["sot", "daqp", "quadprog"]
+Output = Literal["velocity", "torque"]
 
 SHORTEST, LONGEST = 1e-5, 1.0  # s, of a period
 LONGEST_RUN = 1e6  # s
@@ -50,6 +51,7 @@ class RunFile:
         stack: Levels, most important first; level 0 is hard. A level is a list of tasks and constraints.
         solver: Meaning of the order.
         backend: Quadratic program behind the solver `weighted`.
+        output: What the commands are.
         dt: Period, s.
         duration: Length of the run, s.
         plugins: Python files beside this file, or modules, with tasks, references and functions of your own.
@@ -61,6 +63,7 @@ class RunFile:
     stack: Node
     solver: Solver = "hierarchical"
     backend: Backend = "sot"
+    output: Output = "velocity"
     dt: float = 5e-3
     duration: float = 5.0
     plugins: tuple[Node, ...] = ()
@@ -83,6 +86,7 @@ class RunConfig:
         expect: Greatest final error by task name.
         source: The file.
         words: What the words of the file stand for.
+        output: What the commands are: `velocity` or `torque`.
         given_robot: The robot as the file gives it.
         plugins: Python files and modules of the user.
     """
@@ -99,6 +103,7 @@ class RunConfig:
     words: Catalog = field(default_factory=built_in, repr=False)
     given_robot: Any = None
     plugins: tuple[str, ...] = ()
+    output: str = "velocity"
 
     def changed(self, solver: str | None = None, duration: float | None = None) -> RunConfig:
         """The same with another solver or duration, s."""
@@ -107,8 +112,9 @@ class RunConfig:
     def controller(self) -> TimedController:
         """The controller of the run."""
         return TimedController(
-            self.robot, self.stack, events=self.events, solver=self.solver, backend=self.backend, dt=self.dt
-        )
+            self.robot, self.stack, events=self.events, solver=self.solver, backend=self.backend, dt=self.dt,
+            output=self.output,
+        )  # fmt: skip
 
     def simulated(self) -> Kinematic:
         """The robot that is run: a kinematic simulation."""
@@ -153,6 +159,7 @@ def _make(node: Node, folder: Path) -> RunConfig:
         words=words,
         given_robot=file.robot.plain(),
         plugins=tuple(plugin.value for plugin in file.plugins),
+        output=file.output,
     )  # fmt: skip
 
 

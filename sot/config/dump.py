@@ -34,7 +34,7 @@ def dump(config: RunConfig | Stack, words: Catalog | None = None) -> str:
         return to_text({"stack": plain_stack(config, words or built_in())})
     defaults = {f.name: f.default for f in dataclasses.fields(RunFile)}
     result: dict[str, Any] = {"robot": config.given_robot or config.robot.name}
-    for key in ("solver", "backend", "dt", "duration"):
+    for key in ("solver", "backend", "output", "dt", "duration"):
         if getattr(config, key) != defaults[key]:
             result[key] = getattr(config, key)
     if config.plugins:

@@ -53,7 +53,7 @@ class LevelLine:
     """One level.
 
     Attributes:
-        level: Its number; 0 is hard.
+        level: Its number; 0 is hard, and so are the laws of physics before it, which have negative numbers.
         entries: Its tasks and constraints.
         rows: Number of its rows.
         rank: Rank of its active rows in the null space of the levels above (`weighted`: of the hard level).
@@ -181,7 +181,7 @@ def _levels(tick: SavedTick, pressures: Pressures) -> list[LevelLine]:
         smallest = sigma[-1] if sigma.size else np.nan
         nonzero = sigma[rank - 1] if rank else np.nan
         damping = max((part.damping for part in parts), default=0.0)
-        lines.append(LevelLine(k, entries, rows, rank, residual, smallest, nonzero, damping))
+        lines.append(LevelLine(k + 1 - tick.problem.hard, entries, rows, rank, residual, smallest, nonzero, damping))
         if k < tick.strict:
             Z = rest
     return lines

@@ -100,9 +100,11 @@ def _others(known: Iterable[Clash], clashes: Iterable[Clash], where: str) -> tup
 def report_tick(tick: SavedTick) -> Report:
     """Report on a tick."""
     postures = {part.name for part in tick.parts if part.columns}
-    hard, *soft = explain_tick(tick).levels
-    broken = [_unknown(entry.name) for entry in hard.entries if entry.name in tick.nonfinite]
-    clashes = [*broken, *tick.limit_clashes, *(_miss(entry) for entry in hard.entries if entry.misses)]
+    levels = explain_tick(tick).levels
+    hard = [entry for level in levels[: tick.problem.hard] for entry in level.entries]
+    soft = levels[tick.problem.hard :]
+    broken = [_unknown(entry.name) for entry in hard if entry.name in tick.nonfinite]
+    clashes = [*broken, *tick.limit_clashes, *(_miss(entry) for entry in hard if entry.misses)]
     # A posture in the metric takes what is left, and never gets it all.
     entries = [entry for level in soft for entry in level.entries if entry.name not in postures]
     misses = tuple(_miss(entry) for entry in entries if entry.misses)

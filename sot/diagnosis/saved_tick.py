@@ -159,7 +159,7 @@ class SavedTick:
         metric = np.zeros(self.problem.n) if postures else np.full(self.problem.n, REGULARISATION)
         for part in postures:
             metric[list(part.columns)] = part.scale
-        return replace(self.problem, metric=metric), 1
+        return replace(self.problem, metric=metric), self.problem.hard
 
     def explain(self) -> Explanation:
         """Level by level, what was asked for and what came out."""
@@ -207,9 +207,9 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         meaning=controller.meaning,
         backend=controller.backend,
         parts=_parts(plan, tick, solver.x),
-        joints=tuple(limits.joints),
-        joint_units=tuple(f"{unit}/s" for unit in limits.units),
-        bound_names=limits.names(),
+        joints=tuple(plan.formulation.names()),
+        joint_units=_column_units(plan, limits.units),
+        bound_names=_padded(limits.names(), plan.problem.n),
         limit_clashes=(*limits.clashes(), *_crossed_rows(plan, tick)),
         nonfinite=tuple(plan.nonfinite),
         x=solver.x.copy(),
@@ -224,8 +224,8 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
 
 
 def _copy(problem: Problem) -> Problem:
-    arrays = {name: value.copy() for name, value in vars(problem).items()}
-    return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())})
+    arrays = {name: value.copy() for name, value in vars(problem).items() if isinstance(value, np.ndarray)}
+    return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())}, hard=problem.hard)
 
 
 def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
@@ -235,7 +235,7 @@ def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
         rows, columns = block.rows, () if block.columns is None else tuple(int(c) for c in block.columns)
         count = len(columns) or rows.stop - rows.start
         labels = tuple(block.entry.labels(count)) if count else ()
-        units = tuple(_units(block.entry, labels, joint_units)) if labels else ()
+        units = tuple(_units(block.entry, labels, joint_units, plan.formulation.rate)) if labels else ()
         bounds = block.entry in plan.boxes
         shaper = isinstance(block.entry, Shaper)
         strength = block.entry.strength if isinstance(block.entry, Shaper) else 0.0
@@ -245,11 +245,22 @@ def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _units(entry: Entry, labels: tuple[str, ...], joint_units: dict[str, str]) -> Iterator[str]:
+def _units(entry: Entry, labels: tuple[str, ...], joint_units: dict[str, str], rate: str) -> Iterator[str]:
     """Unit of each row; rows that are named after a joint have the unit of that joint."""
     for label, unit in zip(labels, entry.units(len(labels)), strict=True):
         known = unit or joint_units.get(label, "")
-        yield f"{known}/s" if known else ""
+        yield f"{known}{rate}" if known else ""
+
+
+def _column_units(plan: Plan, joints: list[str]) -> tuple[str, ...]:
+    """Units of x: of joints, then (at torque level) forces in weights of the robot."""
+    return (*(f"{unit}{plan.formulation.rate}" for unit in joints), *("m g",) * (plan.problem.n - len(joints)))
+
+
+def _padded(names: BoundNames, size: int) -> BoundNames:
+    """Forces have no bounds of their own."""
+    nothing = ("no bound",) * (size - len(names.lower))
+    return BoundNames((*names.lower, *nothing), (*names.upper, *nothing))
 
 
 def _crossed_rows(plan: Plan, tick: Tick) -> list[Clash]:

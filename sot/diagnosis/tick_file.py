@@ -44,7 +44,7 @@ def write_tick(tick: SavedTick, path: str | Path) -> Path:
         for field in dataclasses.fields(tick)
         if field.name not in ("problem", "x", "status")
     }
-    text = json.dumps({"format": FORMAT, **names}, default=dataclasses.asdict)
+    text = json.dumps({"format": FORMAT, "hard": tick.problem.hard, **names}, default=dataclasses.asdict)
     try:
         with open(path, "wb") as file:
             np.savez(file, **arrays, x=tick.x, status=tick.status, names=np.array(text))
@@ -84,7 +84,7 @@ def _tick(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> SavedTick:
     offsets, status = (arrays[name].astype(kind) for name, kind in (("offsets", np.int64), ("status", np.int8)))
     problem = Problem(
         np.asfortranarray(numbers["A"]), numbers["lower"], numbers["upper"], offsets,
-        *(numbers[name] for name in ("x_lower", "x_upper", "metric", "target")),
+        *(numbers[name] for name in ("x_lower", "x_upper", "metric", "target")), int(names.pop("hard", 1)),
     )  # fmt: skip
     for name in ("strict", "outcome", "iterations"):
         names[name] = int(names[name])
@@ -118,6 +118,7 @@ def _check(tick: SavedTick, path: str | Path) -> None:
         and tick.status.shape == (m + n,)
         and _is_order(problem.offsets, m)
         and 0 <= tick.strict <= problem.n_levels
+        and 1 <= problem.hard <= problem.n_levels
         and all(_part_fits(part, problem) for part in tick.parts)
         and tick.meaning in MEANINGS
         and tick.backend in BACKENDS

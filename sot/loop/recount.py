@@ -149,18 +149,18 @@ class Recount:
         counters = self._counters()
         self._ticks += counters > self._seen
         self._seen = counters
-        self._measure(Tick(state.time, self.controller.dt, self._previous), command.v)
+        self._measure(Tick(state.time, self.controller.dt, self._previous), command)
         self._previous = command.v
 
     def _counters(self) -> np.ndarray:
         counters = self.controller.counters
         return np.array([counters.infeasible, counters.capped, counters.nonfinite])
 
-    def _measure(self, tick: Tick, v: np.ndarray) -> None:
+    def _measure(self, tick: Tick, command: Command) -> None:
         for block in self.controller.plan.blocks:
             entry = block.entry
             if isinstance(entry, Constraint):
-                violation = entry.violation(self.controller.model, tick, v)
+                violation = entry.broken_by(self.controller.model, tick, command)
                 if not (violation <= self._worst.get(entry.name, -1.0)):  # NaN is the worst of all
                     self._worst[entry.name] = violation
 
@@ -176,7 +176,7 @@ class Recount:
             tick_us=self._percentiles(),
             final_error=self._errors(state),
             max_violation=self._worst,
-            level={block.entry.name: block.level for block in controller.plan.blocks},
+            level={block.entry.name: controller.plan.stack_level(block) for block in controller.plan.blocks},
             infeasible_ticks=infeasible,
             capped_ticks=capped,
             nonfinite_ticks=nonfinite,
