@@ -22,9 +22,9 @@ from sot.wrench_cone import checked_points, wrench_cone
 class Contact(FeatureTask):
     """Holds the points of a frame where they touch.
 
-    The frame's wrench is w = B y (see `sot.wrench_cone`), with as many unknowns y as the contact has: three for a point,
-    five for a line, six for a surface. What it holds still is dual to that: Bᵀ J v = 0. At velocity level that is all; at
-    torque level y is found too, inside the friction cone.
+    The frame's wrench is w = B y (see `sot.wrench_cone`), with as many unknowns y as the contact has: three for a
+    point, five for a line, six for a surface. What it holds still is dual to that: Bᵀ J v = 0. At velocity level that
+    is all; at torque level y is found too, inside the friction cone.
 
     Attributes:
         cone: What it can push, known after `setup`.
@@ -84,10 +84,12 @@ class Contact(FeatureTask):
 
     def setup(self, model: Model) -> None:
         self.feature.setup(model)
+        self._frame_id = model.frame(self.frame)
         points = self._points_of(model)
         self._point = points[0] if len(points) == 1 else None
         # A single point has no orientation of its own: its forces are written in the axes of the world.
-        self.cone = wrench_cone(points if self._point is None else np.zeros((1, 3)), self.normal, self.friction, self.facets)
+        touching = points if self._point is None else np.zeros((1, 3))
+        self.cone = wrench_cone(touching, self.normal, self.friction, self.facets)
         self._fit(self.cone.size)
 
     def _points_of(self, model: Model) -> np.ndarray:
@@ -109,20 +111,20 @@ class Contact(FeatureTask):
         """Bᵀ J: the generalised force of y is its transpose times y, shape (r, nv)."""
         if self._point is None:
             return self.cone.basis.T @ super().jacobian(model)
-        J, arm = model.jacobian(self.feature.frame_id, ALIGNED), self._arm(model)
+        J, arm = model.jacobian(self._frame_id, ALIGNED), self._arm(model)
         return self.cone.basis[:3].T @ (J[:3] - skew(arm) @ J[3:])
 
     def drift(self, model: Model) -> np.ndarray:
         if self._point is None:
             return self.cone.basis.T @ super().drift(model)
-        drift, arm = model.drift(self.feature.frame_id, ALIGNED), self._arm(model)
-        turning = model.velocity(self.feature.frame_id, ALIGNED)[3:]
+        drift, arm = model.drift(self._frame_id, ALIGNED), self._arm(model)
+        turning = model.velocity(self._frame_id, ALIGNED)[3:]
         at_point = drift[:3] + np.cross(drift[3:], arm) + np.cross(turning, np.cross(turning, arm))
         return self.cone.basis[:3].T @ at_point
 
     def _arm(self, model: Model) -> np.ndarray:
         """From the frame's origin to the point, in the axes of the world."""
-        return model.placement(self.feature.frame_id).rotation @ self._point
+        return model.placement(self._frame_id).rotation @ self._point
 
     def feedforward(self, tick: Tick) -> np.ndarray:
         return self._of_target(super().feedforward(tick))

@@ -9,9 +9,9 @@ import numpy as np
 
 from sot.checks import positive
 from sot.description import Description
+from sot.dynamics import Dynamics
 from sot.entry import Entry, Tick
 from sot.errors import ConfigError, RobotError, SotError, TaskError, unknown
-from sot.dynamics import Dynamics
 from sot.formulation import Formulation, Velocity
 from sot.gears import Following, Gears
 from sot.model import Model

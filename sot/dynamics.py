@@ -40,7 +40,7 @@ class Unactuated(Entry):
     def rows(self, model: Model, tick: Tick) -> Rows:
         raise TaskError(f"{self.name}: has rows at torque level only")
 
-    def acceleration(self, model: Model, tick: Tick) -> Rows:
+    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
         zero = np.zeros(self.columns.size)
         return Rows(np.eye(model.nv)[self.columns], zero, zero, on="torque")
 
@@ -102,8 +102,8 @@ class Dynamics:
     def arrange(self, levels: Levels) -> tuple[Levels, int]:
         """What is hard, in the order in which it would be given up, last first.
 
-        The laws of physics can always be kept: what has no motor has no torque, and contacts push inside their cones. Then
-        comes what motors can do, then the rest of level 0.
+        The laws of physics can always be kept: what has no motor has no torque, and contacts push inside their cones.
+        Then comes what motors can do, then the rest of level 0.
         """
         physics = tuple(self._physics())
         motors = tuple(entry for entry in levels[0] if entry.limits_motors)
@@ -136,7 +136,7 @@ class Dynamics:
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
         tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
-        return self.size if isinstance(entry, Shaper) else entry.acceleration(self.model, tick).lower.size
+        return self.size if isinstance(entry, Shaper) else entry.dynamic_rows(self.model, tick).lower.size
 
     # -- every tick ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Dynamics:
             return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
         if isinstance(entry, Friction):
             return self._cone(entry.contact)
-        return self._on_x(asked(entry, lambda: entry.acceleration(self.model, tick), self.model.nv))
+        return self._on_x(asked(entry, lambda: entry.dynamic_rows(self.model, tick), self.model.nv))
 
     def _on_x(self, rows: Rows) -> Rows:
         if rows.on == "torque":

@@ -142,7 +142,7 @@ class Entry(ABC):
     def rows(self, model: Model, tick: Tick) -> Rows:
         """The rows at this tick, not yet scaled by the weight."""
 
-    def acceleration(self, model: Model, tick: Tick) -> Rows:
+    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
         """The rows at torque level, on v̇ or τ. By default those on v⁺ = v + dt v̇, the velocity after the tick."""
         rows = self.rows(model, tick)
         now = rows.A @ model.v

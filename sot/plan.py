@@ -19,7 +19,7 @@ from sot.model import Model
 from sot.nonfinite import drop_nonfinite
 from sot.problem import Problem
 from sot.tables import Boxes, LimitsJoints, Lines, Postures
-from sot.task import FeatureTask, Task
+from sot.task import FeatureTask
 from sot.viability import count_outside
 
 Levels = tuple[tuple[Entry, ...], ...]

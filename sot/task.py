@@ -115,8 +115,8 @@ class Task(Entry):
     def rows(self, model: Model, tick: Tick) -> Rows:
         return self._kept_rows(self.rows_of_all(model, tick))
 
-    def acceleration(self, model: Model, tick: Tick) -> Rows:
-        return self._kept_rows(self.acceleration_of_all(model, tick))
+    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
+        return self._kept_rows(self.dynamic_rows_of_all(model, tick))
 
     def rows_of_all(self, model: Model, tick: Tick) -> Rows:
         """J v = ṡ* − λ e, before masking."""
@@ -124,7 +124,7 @@ class Task(Entry):
         wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
         return Rows(jacobian, wanted, wanted)
 
-    def acceleration_of_all(self, model: Model, tick: Tick) -> Rows:
+    def dynamic_rows_of_all(self, model: Model, tick: Tick) -> Rows:
         """J v̇ = s̈* − Kp e − Kd ė − J̇v, before masking."""
         error, jacobian = as_rows(self.error(model), 1), as_rows(self.jacobian(model), 2)
         velocity, acceleration = self.target_motion(tick)

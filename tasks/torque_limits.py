@@ -54,7 +54,7 @@ class TorqueLimits(Constraint):
     def rows(self, model: Model, tick: Tick) -> Rows:
         return Rows(np.zeros((0, model.nv)), np.zeros(0), np.zeros(0))
 
-    def acceleration(self, model: Model, tick: Tick) -> Rows:
+    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
         return Rows(self._pick, -self._limit, self._limit, on="torque")
 
     def broken_by(self, model: Model, tick: Tick, command: Command) -> float:

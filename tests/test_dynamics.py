@@ -126,7 +126,7 @@ def test_random_states_keep_the_physics(name, solver):
             continue  # said, and physics holds all the same
         feasible += 1
         for contact in formulation.contacts:
-            rows = contact.acceleration(controller.model, controller._tick)
+            rows = contact.dynamic_rows(controller.model, controller._tick)
             assert np.abs(rows.A @ acceleration(controller) - rows.lower).max() < 1e-8
     assert feasible > 20
 
@@ -164,12 +164,13 @@ def test_lower_levels_do_not_disturb_higher_ones():
     robot, rng = load("talos"), np.random.default_rng(1)
     state = random_state(robot, rng, spread=0.02, speed=0.1)
     found = []
-    for extra in ([], [[Pose("gripper_left_base_link", gain=10.0, reference=[0.5, 0.4, 1.2, 0, 0, 0, 1])], [Posture()]]):
+    hand = Pose("gripper_left_base_link", gain=10.0, reference=[0.5, 0.4, 1.2, 0, 0, 0, 1])
+    for extra in ([], [[hand], [Posture()]]):
         contacts = [Contact(foot.frame) for foot in robot.feet]
         com = CenterOfMass(name="com", gain=10.0, reference=[0.0, 0.0, 0.8])
         controller = sot.Controller(robot, sot.Stack([JointLimits(), *contacts], [com], *extra), output="torque")
         controller.step(state)
-        rows = com.acceleration(controller.model, controller._tick)
+        rows = com.dynamic_rows(controller.model, controller._tick)
         found.append(rows.A @ acceleration(controller) - rows.lower)
     assert np.abs(found[0] - found[1]).max() < 1e-8
 

@@ -84,7 +84,7 @@ def _tick(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> SavedTick:
     offsets, status = (arrays[name].astype(kind) for name, kind in (("offsets", np.int64), ("status", np.int8)))
     problem = Problem(
         np.asfortranarray(numbers["A"]), numbers["lower"], numbers["upper"], offsets,
-        *(numbers[name] for name in ("x_lower", "x_upper", "metric", "target")), int(names.pop("hard", 1)),
+        numbers["x_lower"], numbers["x_upper"], numbers["metric"], numbers["target"], int(names.pop("hard", 1)),
     )  # fmt: skip
     for name in ("strict", "outcome", "iterations"):
         names[name] = int(names[name])

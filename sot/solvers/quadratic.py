@@ -91,8 +91,8 @@ class Quadratic:
         """How far each hard row must be outside its bounds, signed."""
         problem, hard = self.problem, self.problem.hard_rows
         alone = Problem(
-            problem.A[hard], problem.lower[hard], problem.upper[hard], problem.offsets[: problem.hard + 1], problem.x_lower,
-            problem.x_upper, np.ones(problem.n), np.zeros(problem.n),
+            problem.A[hard], problem.lower[hard], problem.upper[hard], problem.offsets[: problem.hard + 1],
+            problem.x_lower, problem.x_upper, np.ones(problem.n), np.zeros(problem.n),
         )  # fmt: skip
         x, status = np.zeros(problem.n), np.zeros(hard.stop + problem.n, dtype=np.int8)
         definition.solve(alone, problem.hard, x, status, cap)
