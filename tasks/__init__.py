@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.entry import Entry
     from sot.tasks.collisions import Collisions as Collisions
     from sot.tasks.com import CenterOfMass as CenterOfMass
+    from sot.tasks.contact import Contact as Contact
     from sot.tasks.damping import Damping as Damping
     from sot.tasks.direction import Direction as Direction
     from sot.tasks.direction import Gaze as Gaze
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.position import Position as Position
     from sot.tasks.posture import Posture as Posture
     from sot.tasks.singularity_guard import SingularityGuard as SingularityGuard
+    from sot.tasks.torque_limits import TorqueLimits as TorqueLimits
 
 
 @lru_cache(maxsize=1)
