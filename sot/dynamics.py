@@ -10,6 +10,7 @@ neither physics nor a task decides, two feet that push against each other, take 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from sot.contact import Contact
 from sot.entry import Box, Entry, Rows, Shaper, Tick
 from sot.errors import TaskError
 from sot.formulation import asked, boxed
+from sot.kernels.assembly import fill
 from sot.model import Model
 from sot.plan import Levels
 from sot.problem import Problem
 from sot.state import Command
 from sot.tables import Boxes, LimitsJoints, Lines, Postures
 from sot.task import Task
+from sot.viability import bounds, braked
 
 GRAVITY = 9.81  # m/s²
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
@@ -90,7 +93,8 @@ class Dynamics:
         self._torques = np.zeros((model.nv, self.size))  # τ = this · x + h
         self._motors = _motors(model)
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
-        self._braking = _braking(model)
+        self.braking = _braking(model)
+        self._room = np.zeros((2, model.nv))
 
     def _add(self, contact: Contact, level: int) -> None:
         if level > 0:
@@ -180,14 +184,21 @@ class Dynamics:
         return np.append((lower - v) / dt, -open_ended), np.append((upper - v) / dt, open_ended)
 
     def _velocity_box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(entry, LimitsJoints):
-            return entry.bounds(self.model, tick, self._braking)
-        return entry.box(self.model, tick)
+        if not isinstance(entry, LimitsJoints):
+            return entry.box(self.model, tick)
+        box = entry.joint_box(self.model)
+        return bounds(replace(box, a_max=braked(box, self.braking)), self.model.q, self.model.v, tick.dt)
 
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
-        """Rows are written by Python; bounds begin open."""
-        problem.x_lower[:], problem.x_upper[:] = -np.inf, np.inf
-        return 0
+        """Joint limits, as bounds on v⁺ = v + dt v̇; rows are written by Python."""
+        model, nv, (low, high) = self.model, self.model.nv, self._room
+        crossed = fill(
+            lines.table, lines.parameters, lines.targets, lines.support, tick.dt, model.world_jacobian,
+            model.joint_placements, model.com_view, model.com_jacobian_view, AT, problem.lower, problem.upper,
+            postures.picks, postures.goals, boxes.index, boxes.limits, model.q, model.v, problem.target, low, high,
+        )  # fmt: skip
+        problem.x_lower[:nv], problem.x_upper[:nv] = (low - model.v) / tick.dt, (high - model.v) / tick.dt
+        return crossed
 
     # -- results ---------------------------------------------------------------------------------------
 

@@ -26,12 +26,14 @@ class Formulation(Protocol):
         size: Number of unknowns.
         compiled_rows: Everyday tasks are filled by one compiled call.
         rate: What the unit of a row has beside that of the task's error: "/s".
+        braking: With which joints brake that have no acceleration limit, shape (nv,); None: they stop at once.
     """
 
     model: Model
     size: int
     compiled_rows: bool
     rate: str
+    braking: np.ndarray | None
 
     def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
         """The levels that are solved, and how many of them are hard."""
@@ -67,7 +69,7 @@ class Formulation(Protocol):
 class Velocity:
     """x = v. Rows on the motion are rows on x as they are, and x is the command."""
 
-    compiled_rows, rate = True, "/s"
+    compiled_rows, rate, braking = True, "/s", None
 
     def __init__(self, model: Model, levels: Stacked = ()) -> None:
         self.model = model

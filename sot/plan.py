@@ -135,13 +135,14 @@ class Plan:
 
     def _share_out(self) -> None:
         """Who is filled by the compiled assembly, and who by Python."""
-        self.lines, self.postures, self.joint_boxes = Lines(self.model), Postures(self.model), Boxes(self.model)
+        self.lines, self.postures = Lines(self.model), Postures(self.model)
+        self.joint_boxes = Boxes(self.model, self.formulation.braking)
         compiled = self.compiled and self.formulation.compiled_rows
         self._python: list[Block] = []
         self._python_boxes = []
         # Where hard boxes leave nothing between them the earlier wins: first what a motor cannot do.
         for box in sorted(self.boxes, key=lambda box: not _bounds_acceleration(box, self.model)):
-            if compiled and isinstance(box, LimitsJoints):
+            if self.compiled and isinstance(box, LimitsJoints):
                 self.joint_boxes.add(box)
             else:
                 self._python_boxes.append(box)

@@ -19,7 +19,7 @@ from sot.gears import Following
 from sot.kernels import assembly as op
 from sot.model import Model
 from sot.task import FeatureTask, Task
-from sot.viability import JointBox
+from sot.viability import JointBox, braked
 
 Framed = FramePose | FramePosition | FrameOrientation
 SHAPES: dict[type, int] = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
@@ -33,9 +33,6 @@ class LimitsJoints(Protocol):
 
     def joint_box(self, model: Model) -> JointBox:
         """The limits."""
-
-    def bounds(self, model: Model, tick: Tick, braking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The box of velocities after the tick, for joints that brake with so much."""
 
 
 class Lines:
@@ -184,8 +181,13 @@ class Postures:
 class Boxes:
     """Hard joint limits."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, braking: np.ndarray | None = None) -> None:
+        """
+        Args:
+            model: The robot.
+            braking: With which joints brake that have no acceleration limit, shape (nv,); None: they stop at once.
+        """
+        self.model, self._braking = model, braking
         self._boxes: list[JointBox] = []
 
     def add(self, box: LimitsJoints) -> None:
@@ -196,7 +198,7 @@ class Boxes:
         """Pack the limits into arrays."""
         n, boxes = self.model.nv, self._boxes
         self.index = np.array([box.q_index for box in boxes], dtype=np.int64).reshape(-1, n)
-        limits = [[box.q_lower, box.q_upper, box.v_max, box.a_max, box.rate] for box in boxes]
+        limits = [[box.q_lower, box.q_upper, box.v_max, braked(box, self._braking), box.rate] for box in boxes]
         self.limits = np.array(limits, dtype=float).reshape(-1, 5, n)
         self._rates = self.limits[:, -1].copy()
 

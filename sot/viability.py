@@ -82,6 +82,13 @@ class Explanation:
     repaired: np.ndarray
 
 
+def braked(box: JointBox, braking: np.ndarray | None) -> np.ndarray:
+    """Accelerations of a box; where it has none but a position limit, joints brake with `braking`, if that is known."""
+    if braking is None:
+        return box.a_max
+    return np.where(np.isinf(box.a_max) & (box.q_index >= 0), braking, box.a_max)
+
+
 def bounds(box: JointBox, q: np.ndarray, previous: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bound of v.
 

@@ -7,7 +7,6 @@ later tick. Each is hard on level 0 of a stack, and soft on any other.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 
 import numpy as np
 
@@ -49,12 +48,6 @@ class _JointLimits(Box):
 
     def box(self, model: Model, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         return bounds(self._box, model.q, tick.previous, tick.dt)
-
-    def bounds(self, model: Model, tick: Tick, braking: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The box for joints that cannot stop at once: where no acceleration is given they brake with `braking`."""
-        box = self._box
-        a_max = np.where(np.isinf(box.a_max) & (box.q_index >= 0), braking, box.a_max)
-        return bounds(replace(box, a_max=a_max), model.q, model.v, tick.dt)
 
     def explain(self, model: Model, tick: Tick) -> Explanation:
         """The bounds, and which kind of limit set each."""
