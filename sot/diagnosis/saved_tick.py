@@ -206,7 +206,7 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         strict=plan.strict,
         meaning=controller.meaning,
         backend=controller.backend,
-        parts=_parts(plan, tick, solver.x),
+        parts=_parts(phase, tick),
         joints=tuple(limits.joints),
         joint_units=tuple(f"{unit}/s" for unit in limits.units),
         bound_names=limits.names(),
@@ -228,7 +228,8 @@ def _copy(problem: Problem) -> Problem:
     return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())})
 
 
-def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
+def _parts(phase: Phase, tick: Tick) -> tuple[Part, ...]:
+    plan, strengths = phase.plan, {} if phase.shaping is None else phase.shaping.strength
     joint_units = dict(zip(plan.model.velocity_names(), velocity_units(plan.model), strict=True))
     parts = []
     for block in plan.blocks:
@@ -238,10 +239,10 @@ def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
         units = tuple(_units(block.entry, labels, joint_units)) if labels else ()
         bounds = block.entry in plan.boxes
         shaper = isinstance(block.entry, Shaper)
-        strength = block.entry.strength if isinstance(block.entry, Shaper) else 0.0
-        facts = block.entry.facts(plan.model, tick, x)
+        damping = strengths[block.entry] if isinstance(block.entry, Shaper) else 0.0
+        facts = block.entry.facts(plan.model, tick, phase.solver.x)
         where = (block.entry.name, block.level, rows.start, rows.stop)
-        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, strength))
+        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, damping))
     return tuple(parts)
 
 
