@@ -56,13 +56,26 @@ class Phase:
 
     def solve(self, cap: int, budget: float | None) -> int:
         """Solve it; returns the outcome."""
+        outcome = self._solve(cap, budget)
+        if self.shaping is not None and outcome != NOT_FINITE and self.shaping.hold_at_limits(self.solver.status):
+            outcome = self._solve(cap, budget)
+        return outcome
+
+    def _solve(self, cap: int, budget: float | None) -> int:
         outcome = self.solver.solve(cap, budget)
         if outcome == CAPPED and budget is None:  # the last tick's working set led astray: once more from nothing
             self.solver.forget()
             outcome = self.solver.solve(cap)
-        if self.shaping is not None and outcome != NOT_FINITE and self.shaping.hold_at_limits(self.solver.status):
-            outcome = self.solver.solve(cap, budget)
         return outcome
+
+    def drop_nonfinite(self) -> None:
+        """Take NaN and infinities out of the problem. Shapers, who may have spread them, begin anew."""
+        if self.shaping is not None:
+            self.shaping.undo()
+        self.plan.drop_nonfinite()
+        if self.shaping is not None:
+            self.shaping.apply()
+        self.solver.forget()
 
     def share(self, time: float) -> float:
         """Part of the command that is its own: 3s² − 2s³ over the ramp."""
@@ -238,12 +251,9 @@ class Controller:
         if not (np.isfinite(self.model.q).all() and np.isfinite(self.model.v).all()):
             self._refuse(State(self._tick.time, self.model.q, self.model.v))
         self.counters.nonfinite += 1
-        phase.plan.drop_nonfinite()
+        phase.drop_nonfinite()
         hard = {block.entry.name for block in phase.plan.blocks if block.level < phase.plan.hard}
         self._infeasible |= not hard.isdisjoint(phase.plan.nonfinite)
-        if phase.shaping is not None:
-            phase.shaping.apply()
-        phase.solver.forget()
         outcome = phase.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:  # nothing to be made of these numbers: stand still, as far as the bounds allow
             phase.solver.forget()

@@ -4,7 +4,8 @@
 
 Torques are eliminated: a bound on them is a row on x, and joints without a motor are rows τ = 0. Forces and torques are
 counted in weights of the robot (m g, and that at one metre), so that all numbers of a tick are of a size. Forces that
-neither physics nor a task decides, two feet that push against each other, take minimum norm.
+neither physics nor a task decides, two feet that push against each other, are kept small by a little weight in the last
+cost: without it they would jump when a facet of a cone becomes active.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sot.task import Task
 from sot.viability import bounds, braked
 
 GRAVITY = 9.81  # m/s²
+TANGENTIAL, NORMAL = 1e-2, 3e-3  # roots of the forces' weights in the last cost, against 1 for a posture
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
 
 
@@ -133,6 +135,11 @@ class Dynamics:
         forces = [f"{contact.name} {label}" for contact in self.contacts for label in contact.cone.labels]
         return [*self.model.velocity_names(), *forces]
 
+    def regularise(self, metric: np.ndarray) -> None:
+        """Forces that nothing decides are small; the normal force, which has to carry the robot, counts least."""
+        for contact, place in self.contacts.items():
+            metric[place] = [NORMAL if label == "fz" else TANGENTIAL for label in contact.cone.labels]
+
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
         if isinstance(entry, Friction):
@@ -199,6 +206,10 @@ class Dynamics:
         )  # fmt: skip
         problem.x_lower[:nv], problem.x_upper[:nv] = (low - model.v) / tick.dt, (high - model.v) / tick.dt
         return crossed
+
+    def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
+        """The velocity after the tick, shape (nv,)."""
+        return self.model.v + tick.dt * x[: self.model.nv]
 
     # -- results ---------------------------------------------------------------------------------------
 

@@ -222,17 +222,18 @@ class Shaper(Entry):
     singular direction belongs to the tasks with the part f(σ), rests with 1 − f − h, and is left to the rest of the
     stack with h(σ). Where σ = 0 the solver would leave it to the rest at once: h = 1 there makes that smooth.
 
-    Its own rows ask for nothing, or where it intervenes for μ x = μ x̂ with x̂ the command without limits. While no
-    limit is in the way this changes nothing; at a limit it keeps x near x̂, where the tasks alone would make joints
-    run to gain next to nothing along a weak direction.
+    Its own rows ask for nothing, or where it intervenes for μ x = μ x̂, with x̂ the command under limits that are
+    widened until its level, and those before it, keep clear of them alone. While no limit is in the way this changes
+    nothing; at a limit it keeps x near x̂, where the tasks alone would make joints run to gain next to nothing along a
+    weak direction. What lower levels want is in x̂ only as far as limits allow it, so they take nothing from the tasks.
 
     Attributes:
-        threshold: Singular value from which on f is 1.
+        acts_below: Singular value from which on f is 1.
         length: Metres that count as much as a radian.
         strength: μ, how strong the intervention was in the last tick; 0 if there was none.
     """
 
-    threshold: float
+    acts_below: float
     length: float
     strength: float = 0.0
 
@@ -244,8 +245,12 @@ class Shaper(Entry):
     def shares(self, sigma: np.ndarray) -> Shares:
         """What becomes of each singular direction."""
 
-    def at_limits(self, excess: float) -> float:
-        """μ where the command without limits is beyond them by an excess, rad/s or m/s."""
+    def at_limits(self, nearness: float) -> float:
+        """μ where a limit acts.
+
+        Args:
+            nearness: How near a limit the tasks alone would come: 0 if clear of all, 1 if one is reached.
+        """
         return 0.0
 
     def rows(self, model: Model, tick: Tick) -> Rows:

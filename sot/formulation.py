@@ -44,6 +44,9 @@ class Formulation(Protocol):
     def start(self, x: np.ndarray) -> None:
         """Where the first solve begins; in place."""
 
+    def regularise(self, metric: np.ndarray) -> None:
+        """Weights in the last cost of unknowns that no posture speaks of; in place."""
+
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
 
@@ -59,6 +62,9 @@ class Formulation(Protocol):
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
         """Everything that is compiled, in one call. Returns the number of crossed bounds."""
 
+    def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
+        """The velocity after the tick, shape (nv,)."""
+
     def outcome(self, x: np.ndarray) -> np.ndarray:
         """What two versions of a stack are blended in; of the same size for every stack."""
 
@@ -69,7 +75,8 @@ class Formulation(Protocol):
 class Velocity:
     """x = v. Rows on the motion are rows on x as they are, and x is the command."""
 
-    compiled_rows, rate, braking = True, "/s", None
+    compiled_rows, rate = True, "/s"
+    braking: np.ndarray | None = None
 
     def __init__(self, model: Model, levels: Stacked = ()) -> None:
         self.model = model
@@ -83,6 +90,9 @@ class Velocity:
 
     def start(self, x: np.ndarray) -> None:
         x[:] = 0.0
+
+    def regularise(self, metric: np.ndarray) -> None:
+        """All unknowns are joints: nothing to add."""
 
     def count(self, entry: Entry) -> int:
         if isinstance(entry, Task) and entry.picked is not None:
@@ -108,6 +118,9 @@ class Velocity:
             postures.picks, postures.goals, boxes.index, boxes.limits, model.q, tick.previous, problem.target,
             problem.x_lower, problem.x_upper,
         )  # fmt: skip
+
+    def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
+        return x
 
     def outcome(self, x: np.ndarray) -> np.ndarray:
         return x

@@ -27,14 +27,15 @@ import numpy as np
 from sot import limits
 from sot.checks import positive, vector
 from sot.description import Description
-from sot.entry import Constraint, Tick
+from sot.entry import Constraint, Entry, Tick
 from sot.errors import TaskError
 from sot.formulation import Velocity
 from sot.gears import Gears
 from sot.model import Model
 from sot.plan import Plan
+from sot.reference import Hold
 from sot.solvers.lexicographic import Lexicographic
-from sot.task import FeatureTask
+from sot.task import FeatureTask, is_plain
 
 DAMPING = 1e-2  # μ / ‖e‖²
 FLOOR = 1e-12  # smallest μ
@@ -57,7 +58,8 @@ class IkResult:
     Attributes:
         success: True if all targets are met within the tolerance and all constraints are kept.
         q: The best configuration that was found, inside the joint limits, shape (nq,).
-        error: Norm of each target's error at q, and by how much each constraint is broken, m and rad.
+        error: Norm of each target's error at q (`gears`: of joints that follow others), and by how much each constraint
+            is broken, m and rad.
         iterations: Iterations in all.
         restarts: How often the search began anew.
         seconds: Time it took, s.
@@ -91,8 +93,8 @@ def solve_ik(
 
     Args:
         robot: What `sot.robots.load` gives.
-        targets: Tasks with fixed references: `Pose("panda_hand", reference=T)`. Masks and weights count, gains do
-            not. Several targets are met together.
+        targets: Tasks with fixed references: `Pose("panda_hand", reference=T)`, or with none, to stay where they are at
+            the beginning. Masks and weights count, gains do not. Several targets are met together.
         constraints: What must hold at the configuration, beside joint limits: `Collisions(obstacles=[…])`.
         q0: Where to begin, shape (nq,); the robot's home by default. The nearest solution is likely, not certain.
         tolerance: Largest error of a target, m and rad.
@@ -101,9 +103,9 @@ def solve_ik(
         seed: Of the random configurations; the same seed gives the same answer.
     """
     begin = perf_counter()
-    wanted = [targets] if isinstance(targets, FeatureTask) else list(targets)
-    kept = [constraints] if isinstance(constraints, Constraint) else list(constraints)
-    search = _Search(robot, wanted, kept, tolerance)
+    restarts = int(positive(restarts, "solve_ik: restarts", zero=True))
+    iterations = int(positive(iterations, "solve_ik: iterations"))
+    search = _Search(robot, _as_list(targets, "targets"), _as_list(constraints, "constraints"), tolerance)
     start = robot.home if q0 is None else vector(q0, search.model.nq, "solve_ik: q0", repeat=False)
     q, used, attempts = search.run(start, restarts, iterations, np.random.default_rng(seed))
     return search.result(q, used, attempts, perf_counter() - begin)
@@ -113,6 +115,7 @@ def solve_ik_batch(
     robot: Description,
     targets: Iterable[FeatureTask | Sequence[FeatureTask]],
     *,
+    q0: np.ndarray | None = None,
     progress: bool = False,
     **options: Any,
 ) -> list[IkResult]:
@@ -121,10 +124,11 @@ def solve_ik_batch(
     Args:
         robot: What `sot.robots.load` gives.
         targets: One task, or one list of tasks, per problem.
+        q0: Where the first begins, shape (nq,); the robot's home by default.
         progress: Show on the terminal how far it is.
         **options: As for `solve_ik`.
     """
-    problems, results, q0 = list(targets), [], robot.home
+    problems, results = _as_list(targets, "targets"), []
     for k, problem in enumerate(problems):
         result = solve_ik(robot, problem, q0=q0, **options)
         q0 = result.q if result else q0
@@ -132,6 +136,15 @@ def solve_ik_batch(
         if progress:
             _show_progress(k + 1, len(problems), sum(map(bool, results)))
     return results
+
+
+def _as_list(given: Any, what: str) -> list[Any]:
+    """One thing, or several of them."""
+    if isinstance(given, Entry):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise TaskError(f"solve_ik: {what}: expected a list, got {given!r}")
+    return list(given)
 
 
 def _show_progress(done: int, total: int, solved: int) -> None:
@@ -146,14 +159,14 @@ class _Search:
     def __init__(
         self, robot: Description, targets: list[FeatureTask], constraints: list[Constraint], tolerance: float
     ) -> None:
-        if not targets or not all(isinstance(target, FeatureTask) for target in targets):
-            raise TaskError(f"solve_ik: expected tasks such as Pose(…, reference=…), got {targets!r}")
+        _check_targets(targets)
         self.model = Model(robot)
         self.tolerance = positive(tolerance, "solve_ik: tolerance")
         # With dt = 1 s and the whole error asked for at once, a velocity is a step.
         self._tick = Tick(0.0, 1.0, np.zeros(self.model.nv))
         # The empty last level keeps postures among the rows: here the metric is the damping.
         gears = (Gears(gain=np.inf),) if robot.mimics else ()
+        self._gears = gears
         self._constraints = tuple(_for_steps(constraint) for constraint in constraints)
         levels = ((*gears, *self._constraints), tuple(_whole_error(target) for target in targets), ())
         self._plan = Plan(levels, Velocity(self.model), weighted=False)
@@ -230,7 +243,10 @@ class _Search:
         return self._solver.x
 
     def _inside(self, q: np.ndarray) -> np.ndarray:
-        """q with every joint inside its limits."""
+        """q with every joint inside its limits, and those that follow others where they belong."""
+        for gears in self._gears:
+            for joint, of, ratio, offset in gears.pairs:
+                q[joint] = ratio * q[of] + offset
         limited = self._index >= 0
         places = self._index[limited]
         q[places] = np.clip(q[places], self._low[limited], self._high[limited])
@@ -268,6 +284,20 @@ class _Search:
         if worst and broken[worst] > self.tolerance:
             return f"{worst} is broken by {broken[worst]:.3g} wherever the targets were met, {searches}"
         return f"all targets met after {iterations} iterations"
+
+
+def _check_targets(targets: list[Any]) -> None:
+    """What cannot be a target, or would be looked at only in part, is refused."""
+    if not targets or not all(isinstance(target, FeatureTask) and is_plain(target) for target in targets):
+        raise TaskError(f"solve_ik: expected tasks such as Pose(…, reference=…), got {targets!r}")
+    names = [target.name for target in targets]
+    for target in targets:
+        if names.count(target.name) > 1:
+            raise TaskError(f"solve_ik: two targets are named {target.name!r}; give one of them another name=")
+        if not isinstance(target.reference, Hold):
+            raise TaskError(
+                f"solve_ik: {target.name}: expected a place as reference, got one that moves: {target.reference!r}"
+            )
 
 
 def _for_steps(constraint: Constraint) -> Constraint:

@@ -94,6 +94,7 @@ class Plan:
             metric[: self.model.nv] = REGULARISATION if weighted else 1.0
         elif not weighted and np.ptp(metric[metric > 0.0]) == 0.0 and offsets[self.strict] == row:
             metric[metric > 0.0] = 1.0  # alone on the last level: a common factor changes nothing
+        self.formulation.regularise(metric)
         self.problem = self._problem(offsets, metric)
 
     def _set_up(self, entry: Entry) -> None:

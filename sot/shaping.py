@@ -5,85 +5,80 @@ Done once per tick, between the rows and the solve, so that the solver's active-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-
 import numpy as np
 
-from sot.entry import Entry, Shaper, Tick
-from sot.errors import TaskError
+from sot.entry import Shaper
 from sot.kernels.spectrum import project
-from sot.plan import Block, Plan
-from sot.solvers.choice import make_solver
-from sot.task import Task
-
-SAMPLES = 4  # configurations at which the rank that a group has in general is looked for
-RANK_TOLERANCE = 1e-6  # relative: what is smaller there is taken for zero everywhere
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Tasks whose singular values are looked at together.
-
-    Attributes:
-        shaper: Who looks.
-        blocks: The tasks.
-        level: Level on which they stand.
-        rows: Their rows in the problem.
-        scale: Factor of each row before singular values are taken.
-        rank: Rank that they have in general. Directions beyond it can never be met and are left alone.
-    """
-
-    shaper: Shaper
-    blocks: tuple[Block, ...]
-    level: int
-    rows: np.ndarray
-    scale: np.ndarray
-    rank: int
+from sot.plan import Plan
+from sot.shaping_groups import Group, groups_of, indices, projected
+from sot.solvers.status import LOWER, UPPER
+from sot.variant import Alone, Variant, Widened
 
 
 class Shaping:
-    """All shapers of a plan at work."""
+    """All shapers of a plan at work.
+
+    Attributes:
+        groups: What they look at.
+        strength: μ of each shaper in this tick.
+    """
 
     def __init__(self, plan: Plan, meaning: str) -> None:
-        self.plan, self.groups = plan, list(_groups(plan))
-        self._anchors = {block.entry: block for block in plan.blocks if isinstance(block.entry, Shaper)}
-        anchors = np.concatenate([_indices(block) for block in self._anchors.values()])
-        rows = np.concatenate([group.rows for group in self.groups])
-        self._rest = Variant(plan, meaning, np.union1d(rows, anchors))
-        self._above = {group.level: _above(plan, meaning, group.level) for group in self.groups}
-        last = plan.problem.offsets[max(group.level for group in self.groups) + 1]
-        self._unlimited = Variant(plan, meaning, anchors, bounded=False, equal_until=int(last))
-        self._variants = [self._rest, self._unlimited, *self._above.values()]
+        self.plan, self.groups = plan, groups_of(plan)
+        self._blocks = {block.entry: block for block in plan.blocks if isinstance(block.entry, Shaper)}
+        self.strength = dict.fromkeys(self._blocks, 0.0)
+        self._asked: list[tuple[np.ndarray, np.ndarray]] = []  # rows that were changed, and what they asked for
+        self._idle = False  # True while nothing has been changed
+        self._make_variants(meaning)
+        self._make_arguments()
         self._let_go()
-        sizes, n, problem = [group.rows.size for group in self.groups], plan.problem.n, plan.problem
+
+    def _make_variants(self, meaning: str) -> None:
+        """x_rest, and for each level with a shaper x_above, the tasks alone, and x̂."""
+        plan, levels = self.plan, {group.level for group in self.groups}
+        anchors = np.concatenate([indices(block) for block in self._blocks.values()])
+        shaped = np.concatenate([group.rows for group in self.groups])
+        self._rest = Variant(plan, meaning, np.union1d(shaped, anchors))
+        self._above = {level: _above(plan, meaning, level) for level in levels}
+        self._alone = {level: Alone(plan, meaning, level, anchors) for level in levels}
+        self._widened = {level: Widened(plan, meaning, self._alone[level], anchors) for level in levels}
+        by_level = (self._above, self._alone, self._widened)
+        self._variants = [self._rest, *(variant for table in by_level for variant in table.values())]
+
+    def _make_arguments(self) -> None:
+        """What the kernel needs."""
+        plan, problem, groups, n = self.plan, self.plan.problem, self.groups, self.plan.problem.n
+        sizes = [group.rows.size for group in groups]
         self._starts = np.cumsum([0, *sizes])
         self._projected = np.zeros((self._starts[-1], n))
-        self._weak = np.zeros(len(self.groups), dtype=np.int64)
+        self._weak = np.zeros(len(groups), dtype=np.int64)
         self._arguments = (
-            plan.AT, problem.lower, problem.upper, problem.offsets, plan.strict, rows,
-            np.concatenate([group.scale for group in self.groups]), self._starts,
-            np.array([group.level for group in self.groups]),
-            np.array([group.shaper.threshold for group in self.groups]),
+            plan.AT, problem.lower, problem.upper, problem.offsets, plan.strict, problem.x_lower, problem.x_upper,
+            np.concatenate([group.rows for group in groups]), np.concatenate([group.scale for group in groups]),
+            self._starts, np.array([group.level for group in groups]),
+            np.array([group.shaper.acts_below for group in groups]),
             np.zeros((n + 1, n)), self._projected, np.zeros((max(sizes), max(sizes))), self._weak,
         )  # fmt: skip
 
+    # -- at every tick -------------------------------------------------------------------------------
+
     def apply(self) -> None:
         """Change the targets of this tick where a group is weak."""
-        if self._anchored:
-            self._let_go()
-        for variant in self._variants:
-            variant.stale = True
-        if not self._look():
-            return
-        for i in np.flatnonzero(self._weak):
-            self._shape(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
-        for shaper, block in self._anchors.items():
-            if shaper.strength > 0.0:
-                self._anchor(block, shaper.strength)
+        self._let_go()
+        if self._look():
+            for i in np.flatnonzero(self._weak):
+                self._shape(self.groups[i], self._projected[self._starts[i] : self._starts[i + 1]])
+
+    def undo(self) -> None:
+        """Let the tasks ask for what they asked for before `apply`, in the same tick."""
+        for rows, asked in self._asked:
+            self.plan.problem.lower[rows] = self.plan.problem.upper[rows] = asked
+        self._let_go()
 
     def hold_at_limits(self, status: np.ndarray) -> bool:
         """Once it is known which limits act: joints that are held leave the others a problem that may be weak.
+
+        As long as no limit acts x = x̂, and there is nothing to do.
 
         Args:
             status: Working set of the solution: rows, then columns.
@@ -91,35 +86,41 @@ class Shaping:
         Returns:
             True if something changed, so that the tick has to be solved again.
         """
-        problem = self.plan.problem
-        if not (np.abs(status[problem.lower.size :]) == 1).any():
+        if not ((status == LOWER) | (status == UPPER)).any():
             return False
-        x = self._unlimited.solved()
-        excess = float(np.max(np.maximum(x - problem.x_upper, problem.x_lower - x)))
         changed = False
-        for shaper, block in self._anchors.items():
-            strength = shaper.at_limits(excess)
-            if strength > shaper.strength:
-                shaper.strength = strength
-                self._anchor(block, strength)
+        for shaper, block in self._blocks.items():
+            strength = max(self.strength[shaper], shaper.at_limits(self._alone[block.level].nearness()))
+            if strength > 0.0:
+                self._anchor(shaper, strength)
                 changed = True
         return changed
 
     def _let_go(self) -> None:
-        """The rows of all shapers ask for nothing."""
-        for shaper, block in self._anchors.items():
-            shaper.strength = 0.0
+        """Begin anew: the rows of all shapers ask for nothing."""
+        for variant in self._variants:
+            variant.next_tick()
+        for shaper in self._blocks:
+            shaper.strength = 0.0  # an older version of the stack may have set it
+        if self._idle:
+            return
+        self._idle = True
+        self._asked.clear()
+        for shaper, block in self._blocks.items():
+            self.strength[shaper] = 0.0
             self.plan.problem.lower[block.rows], self.plan.problem.upper[block.rows] = -np.inf, np.inf
-        self._anchored = False
 
-    def _anchor(self, block: Block, strength: float) -> None:
+    def _anchor(self, shaper: Shaper, strength: float) -> None:
         """μ x = μ x̂, with the largest weight of the level."""
-        problem, columns = self.plan.problem, np.arange(self.plan.problem.n)
+        block, problem = self._blocks[shaper], self.plan.problem
+        self._note(shaper, strength)
         size = strength * max(other.scale for other in self.plan.blocks if other.level == block.level)
-        x = self._unlimited.solved()
-        self.plan.AT[columns, _indices(block)] = size
-        problem.lower[block.rows] = problem.upper[block.rows] = size * x
-        self._anchored = True
+        self.plan.AT[np.arange(problem.n), indices(block)] = size
+        problem.lower[block.rows] = problem.upper[block.rows] = size * self._widened[block.level].solved()
+
+    def _note(self, shaper: Shaper, strength: float) -> None:
+        self._idle = False
+        self.strength[shaper] = shaper.strength = strength
 
     def _look(self) -> int:
         """Project the rows of all groups; returns how many may have a weak direction."""
@@ -127,15 +128,18 @@ class Shaping:
             return project(*self._arguments)
         for i, group in enumerate(self.groups):
             rows = group.scale[:, None] * self.plan.problem.A[group.rows]
-            self._projected[self._starts[i] : self._starts[i + 1]] = _projected(rows, self._rows_above(group.level))
+            above = self._rows_above(group.level)
+            usable = all(np.isfinite(part).all() for part in above)  # else the solver will find out who it was
+            self._projected[self._starts[i] : self._starts[i + 1]] = projected(rows, above) if usable else np.nan
         self._weak[:] = 1
         return len(self.groups)
 
     def _rows_above(self, level: int) -> list[np.ndarray]:
-        """Equalities of the strict levels before, one array per level."""
+        """Entries of x that cannot move, then the equalities of the strict levels before, one array per level."""
         problem = self.plan.problem
+        held = np.eye(problem.n)[problem.x_lower == problem.x_upper]
         levels = [problem.rows(k) for k in range(min(level, self.plan.strict))]
-        return [problem.A[rows][problem.lower[rows] == problem.upper[rows]] for rows in levels]
+        return [held, *(problem.A[rows][problem.lower[rows] == problem.upper[rows]] for rows in levels)]
 
     def _shape(self, group: Group, J: np.ndarray) -> None:
         """Replace what a group asks for."""
@@ -145,7 +149,7 @@ class Shaping:
         U, shares = U[:, : group.rank], group.shaper.shares(sigma[: group.rank])
         if (shares.kept == 1.0).all():
             return
-        group.shaper.strength = max(group.shaper.strength, shares.strength)
+        self._note(group.shaper, max(self.strength[group.shaper], shares.strength))
         above = self._reached(group, self._above[group.level].solved())
         asked = group.scale * self.plan.problem.lower[group.rows] - above
         along = U.T @ asked
@@ -154,68 +158,16 @@ class Shaping:
             change += U @ (shares.given * (U.T @ (self._reached(group, self._rest.solved()) - above)))
             # What can never be met must not leak into a lost direction, which rounding cannot tell from it.
             change -= shares.given.max() * (asked - U @ along)
-        self._ask(group, change)
+        self._ask(group.rows, change / group.scale)
 
-    def _ask(self, group: Group, change: np.ndarray) -> None:
-        problem, rows = self.plan.problem, group.rows
-        problem.lower[rows] += change / group.scale
+    def _ask(self, rows: np.ndarray, change: np.ndarray) -> None:
+        problem = self.plan.problem
+        self._asked.append((rows, problem.lower[rows]))  # picked one by one, so this is a copy
+        problem.lower[rows] += change
         problem.upper[rows] = problem.lower[rows]
 
     def _reached(self, group: Group, x: np.ndarray) -> np.ndarray:
         return group.scale * (self.plan.problem.A[group.rows] @ x)
-
-
-class Variant:
-    """A plan's problem with something left out, solved beside it.
-
-    Attributes:
-        stale: The answer belongs to an earlier tick.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        meaning: str,
-        left_out: np.ndarray,
-        *,
-        at_rest: bool = False,
-        bounded: bool = True,
-        equal_until: int = 0,
-    ) -> None:
-        """
-        Args:
-            plan: The plan.
-            meaning: Meaning of its order.
-            left_out: Rows that ask for nothing.
-            at_rest: Freedom that is left takes minimum norm and follows no posture.
-            bounded: Keep the bounds on x.
-            equal_until: Leave out the inequalities before this row.
-        """
-        self._full, self._left_out, self._equal, self.stale = plan.problem, left_out, slice(0, equal_until), True
-        n = plan.problem.n
-        self._problem = replace(plan.problem, lower=plan.problem.lower.copy(), upper=plan.problem.upper.copy())
-        if at_rest:
-            self._problem.metric, self._problem.target = np.ones(n), np.zeros(n)
-        if not bounded:
-            self._problem.x_lower, self._problem.x_upper = np.full(n, -np.inf), np.full(n, np.inf)
-        self._solver = make_solver(meaning, self._problem, plan.strict, "sot", plan.compiled)
-
-    def solved(self) -> np.ndarray:
-        """Its command at this tick."""
-        if self.stale:
-            self._refresh()
-            self._solver.solve(cap=100)
-            if not np.isfinite(self._solver.x).all():
-                self._solver.forget()
-            self.stale = False
-        return self._solver.x
-
-    def _refresh(self) -> None:
-        lower, upper = self._problem.lower, self._problem.upper
-        lower[:], upper[:] = self._full.lower, self._full.upper
-        lower[self._left_out], upper[self._left_out] = -np.inf, np.inf
-        unequal = lower[self._equal] != upper[self._equal]
-        lower[self._equal][unequal], upper[self._equal][unequal] = -np.inf, np.inf
 
 
 def _above(plan: Plan, meaning: str, level: int) -> Variant:
@@ -227,80 +179,3 @@ def _above(plan: Plan, meaning: str, level: int) -> Variant:
 def shaping_of(plan: Plan, meaning: str) -> Shaping | None:
     """The shapers of a plan; None if it has none."""
     return Shaping(plan, meaning) if any(isinstance(block.entry, Shaper) for block in plan.blocks) else None
-
-
-def _indices(block: Block) -> np.ndarray:
-    return np.arange(block.rows.start, block.rows.stop)
-
-
-# -- groups ------------------------------------------------------------------------------------------
-
-
-def _groups(plan: Plan) -> Iterator[Group]:
-    """Groups of all shapers, from the first level on. No row may belong to two of them."""
-    taken: dict[Entry, Shaper] = {}
-    for k, level in enumerate(plan.levels):
-        for shaper in (entry for entry in level if isinstance(entry, Shaper)):
-            for entries in shaper.groups([entry for entry in level if not isinstance(entry, Shaper)]):
-                for entry in entries:
-                    if taken.setdefault(entry, shaper) is not shaper:
-                        raise TaskError(f"{shaper.name}: '{entry.name}' is shaped by '{taken[entry].name}' already")
-                yield _group(plan, shaper, entries, k)
-
-
-def _group(plan: Plan, shaper: Shaper, entries: list[Entry], level: int) -> Group:
-    blocks = tuple(block for block in plan.blocks if block.entry in entries and _has_plain_rows(block.entry))
-    blocks = tuple(block for block in blocks if block.rows.stop > block.rows.start)
-    if not blocks:
-        raise TaskError(f"{shaper.name}: level {level} has no task whose directions could be weak")
-    rows = np.concatenate([_indices(block) for block in blocks])
-    scale = np.concatenate([_row_scale(block, shaper.length) for block in blocks])
-    scale /= max(block.scale for block in blocks)  # weights count against each other, not by themselves
-    return Group(shaper, blocks, level, rows, scale, _general_rank(plan, blocks, scale, level))
-
-
-def _row_scale(block: Block, length: float) -> np.ndarray:
-    """1 / length for rows in metres, 1 for all others; the rows of the problem have the weight in them already."""
-    units = block.entry.units(block.rows.stop - block.rows.start)
-    return np.array([1.0 / length if unit == "m" else 1.0 for unit in units])
-
-
-def _general_rank(plan: Plan, blocks: tuple[Block, ...], scale: np.ndarray, level: int) -> int:
-    """Rank of the group's rows in the space that higher levels leave, away from singular configurations."""
-    model, rng = plan.model, np.random.default_rng(0)
-    q, v = model.q, model.v
-    ranks = []
-    try:
-        for k in range(SAMPLES):
-            model.update(model.random_configuration(rng) if k else model.robot.home, v)
-            rows = np.vstack([block.scale * _jacobian(plan, block.entry) for block in blocks])
-            above = [_jacobian(plan, entry) for higher in plan.levels[: min(level, plan.strict)] for entry in higher]
-            if all(np.isfinite(part).all() for part in [rows, *above]):  # else the first tick will say whose it is
-                ranks.append(np.linalg.matrix_rank(_projected(scale[:, None] * rows, above), tol=RANK_TOLERANCE))
-    finally:
-        model.update(q, v)
-    return int(max(ranks, default=scale.size))
-
-
-def _jacobian(plan: Plan, entry: Entry) -> np.ndarray:
-    """Coefficients of an entry's equalities, shape (k, n)."""
-    if isinstance(entry, Task) and _has_plain_rows(entry):
-        return np.atleast_2d(entry.jacobian(plan.model))[entry.kept]
-    rows = plan.formulation.rows(entry, Tick(0.0, 1e-3, np.zeros(plan.model.nv)))
-    return rows.A[rows.lower == rows.upper]
-
-
-def _has_plain_rows(entry: Entry) -> bool:
-    """True for a task whose rows are those of its Jacobian; one with a law of its own may have others."""
-    return isinstance(entry, Task) and type(entry).rows is Task.rows
-
-
-def _projected(rows: np.ndarray, above: list[np.ndarray]) -> np.ndarray:
-    """Rows in the null space of what is above, level by level."""
-    Z = np.eye(rows.shape[1])
-    for A in above:
-        if len(A):
-            _, sigma, Vt = np.linalg.svd(A @ Z)
-            size = float(np.linalg.norm(A, axis=1).max())
-            Z = Z @ Vt[np.count_nonzero(sigma > 1e-9 * size) :].T
-    return rows @ Z @ Z.T

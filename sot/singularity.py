@@ -166,8 +166,12 @@ class Chain:
 
     def spectrum(self, twists: np.ndarray) -> Spectrum:
         """Singular values and directions of J."""
-        U, sigma, Vt = np.linalg.svd(self.jacobian(twists), full_matrices=False)
-        k = self.count
+        J, k = self.jacobian(twists), self.count
+        try:
+            U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+        except np.linalg.LinAlgError:  # only if J is not finite: the controller will ask whose fault it was
+            m, c = J.shape
+            U, sigma, Vt = (np.full(shape, np.nan) for shape in ((m, k), k, (k, c)))
         return Spectrum(U[:, :k][:, ::-1], sigma[:k][::-1], Vt[:k][::-1].T)
 
     def slopes(self, twists: np.ndarray) -> np.ndarray:

@@ -257,6 +257,11 @@ class FeatureTask(Task):
         return self.feature.labels()
 
 
+def is_plain(entry: Entry) -> bool:
+    """True for a task whose rows are those of its Jacobian; one with a law of its own may have others."""
+    return isinstance(entry, Task) and type(entry).rows is Task.rows
+
+
 def as_rows(value: np.ndarray | float, ndim: int) -> np.ndarray:
     """What a task gave, as an array of so many dimensions."""
     if type(value) is np.ndarray and value.ndim == ndim:

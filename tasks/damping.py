@@ -10,10 +10,10 @@ import numpy as np
 from sot.checks import positive
 from sot.entry import Entry, Shaper, Shares
 from sot.errors import TaskError, unknown
-from sot.task import Task
+from sot.gears import Following
+from sot.task import Task, is_plain
 
 MODES = ("selective", "adaptive", "constant")
-FULL_EXCESS = 0.05  # rad/s beyond the limits from which on they are damped in full
 HAND_OVER = 0.2  # part of the threshold below which lower levels begin to take a direction over
 
 
@@ -27,10 +27,10 @@ class Damping(Shaper):
         adaptive    λ  = λ₀ (1 − (σ_min/ε)²) for σ_min < ε, else 0; the same for all directions
         constant    λ  = λ₀ everywhere
 
-    Beyond the threshold the first two change nothing, to the last bit. J is the Jacobian of the tasks in the space
-    that higher levels leave, so a leg that is stretched between a foot on a higher level and the hip counts too.
-    A direction that is all but lost (σ < ε/5) is handed over to the rest of the stack, a posture, say, which leads
-    the robot out again.
+    Beyond the threshold the first two change nothing, to the last bit, unless limits are in the way. J is the
+    Jacobian of the tasks in the space that higher levels leave, so a leg that is stretched between a foot on a higher
+    level and the hip counts too. A direction that is all but lost (σ < ε/5) is handed over to the rest of the stack,
+    a posture, say, which leads the robot out again.
     """
 
     kind = "damping"
@@ -51,14 +51,14 @@ class Damping(Shaper):
         Args:
             mode: `selective`, `adaptive` or `constant`.
             damping: λ₀, in the unit of the singular values: rad/s of task speed per rad/s of joint speed.
-            threshold: ε, the singular value from which on nothing is damped. Joint speeds are about 1/ε of task
-                speeds at most. A constant damping has none.
+            threshold: ε, the singular value from which on nothing is damped. Joint speeds are about 1/ε or 1/(2λ₀)
+                of task speeds at most, whichever is more. A `constant` damping acts beyond it too.
             length: Metres that count as much as a radian.
-            tasks: Names of the tasks of its level that are damped; by default all of them.
+            tasks: Names of the tasks of its level that are damped; by default all but joints that follow others.
             per: Look at the whole `level` at once, so that tasks in each other's way count as singular too (their
                 rows weigh as their tasks do), or at each `task` by itself.
-            limits: Damp also where joints at their limits leave the others a problem that is weak; else the tasks
-                have their strict optimum there, at the price of jumps.
+            limits: Damp also where limits, of joints or of distances, leave a problem that is weak; else the tasks have
+                their strict optimum there, at the price of jumps.
             name: Name in reports and look-ups; by default `damping`.
         """
         super().__init__(name=name)
@@ -68,35 +68,42 @@ class Damping(Shaper):
             raise TaskError(f"{self.name}: per: {unknown('choice', per, ('level', 'task'))}")
         self.mode, self.per, self.limits = mode, per, limits
         self.damping = positive(damping, f"{self.name}: damping")
-        self.limit = positive(threshold, f"{self.name}: threshold")
-        self.threshold = np.inf if mode == "constant" else self.limit
+        self.threshold = positive(threshold, f"{self.name}: threshold")
+        self.acts_below = np.inf if mode == "constant" else self.threshold
         self.length = positive(length, f"{self.name}: length")
         self.tasks = [tasks] if isinstance(tasks, str) else None if tasks is None else list(tasks)
 
     def groups(self, level: Sequence[Entry]) -> list[list[Entry]]:
         present = {entry.name: entry for entry in level if isinstance(entry, Task)}
-        for task in self.tasks or ():
-            if task not in present:
-                raise TaskError(f"{self.name}: tasks: {unknown('task of the level', task, present)}")
-        chosen = [entry for name, entry in present.items() if self.tasks is None or name in self.tasks]
+        if self.tasks is None:
+            chosen = [entry for entry in present.values() if not isinstance(entry, Following)]
+        else:
+            chosen = [self._named(name, present) for name in self.tasks]
         return [[entry] for entry in chosen] if self.per == "task" else [list(chosen)]
+
+    def _named(self, name: str, present: dict[str, Task]) -> Task:
+        if name not in present:
+            raise TaskError(f"{self.name}: tasks: {unknown('task of the level', name, present)}")
+        if not is_plain(present[name]):
+            raise TaskError(f"{self.name}: tasks: '{name}' has a law of its own, which cannot be damped")
+        return present[name]
 
     def shares(self, sigma: np.ndarray) -> Shares:
         damping2 = self._squares(sigma)
         # f = σ² / (σ² + λ²), which is 1 and not 0/0 where both vanish.
         with np.errstate(invalid="ignore"):
             kept = np.where(damping2 > 0.0, sigma**2 / (sigma**2 + damping2), 1.0)
-        given = np.maximum(1.0 - (sigma / (HAND_OVER * self.limit)) ** 2, 0.0) ** 2
+        given = np.maximum(1.0 - (sigma / (HAND_OVER * self.threshold)) ** 2, 0.0) ** 2
         return Shares(kept, given, float(np.sqrt(damping2.max(initial=0.0))))
 
-    def at_limits(self, excess: float) -> float:
-        return self.damping * min(excess / FULL_EXCESS, 1.0) if self.limits else 0.0
+    def at_limits(self, nearness: float) -> float:
+        return self.damping * nearness if self.limits else 0.0
 
     def _squares(self, sigma: np.ndarray) -> np.ndarray:
         """λ² of each direction."""
         if self.mode == "constant":
             return np.full(sigma.shape, self.damping**2)
-        weakness = np.maximum(1.0 - (sigma / self.limit) ** 2, 0.0)
+        weakness = np.maximum(1.0 - (sigma / self.threshold) ** 2, 0.0)
         if self.mode == "adaptive":
             weakness = np.full(sigma.shape, weakness.max(initial=0.0))
         return (self.damping * weakness) ** 2

@@ -56,8 +56,9 @@ class SingularityGuard(Constraint):
     """Slows a frame down on its way to singular configurations, and stops it in front of them.
 
     For each singular value σ of the frame's Jacobian: ∇σ · v ≥ −φ(σ), with φ = k (σ − stop)(slow − stop)/(slow − σ)
-    between `stop` and `slow`, 0 below and no limit above; k = (1 − exp(−rate dt))/dt. It never pushes, and every
-    motion that makes σ larger is free. See docs/singularity_guard.md for what happens where values meet or vanish.
+    between `stop` and `slow`, 0 below and no limit above; k is the rate, a little less in long ticks. It never pushes,
+    and every motion that makes σ larger is free. See docs/singularity_guard.md for what happens where values meet or
+    vanish.
 
         guard = SingularityGuard("panda_hand_tcp")
         stack = sot.Stack([JointLimits(), guard], [Pose("panda_hand_tcp")], [Posture()])

@@ -9,6 +9,7 @@ import pytest
 import sot
 from sot.errors import TaskError
 from sot.robots import load
+from sot.solvers.status import CAPPED
 from sot.state import State
 from sot.tasks import CenterOfMass, Contact, JointLimits, Pose, Position, Posture, TorqueLimits
 
@@ -111,13 +112,16 @@ def test_at_rest_the_ground_carries_the_weight(name, solver):
 @pytest.mark.parametrize("name", LEGGED)
 def test_random_states_keep_the_physics(name, solver):
     robot, rng = load(name), np.random.default_rng(4)
-    controller = sot.Controller(robot, standing(robot), solver=solver, output="torque")
+    # From one state to another that has nothing to do with it is a long way for a working set.
+    controller = sot.Controller(robot, standing(robot), solver=solver, output="torque", max_iterations=1000)
     feasible = 0
     for _ in range(40):
         state = consistent(robot, random_state(robot, rng, speed=0.1))
         before = controller.counters.infeasible
         command, _, formulation = step(controller, state)
         assert residual(controller, state, command) < 1e-9
+        if controller.solver.outcome == CAPPED:  # the best so far, and said so; at most one in ten, see below
+            continue
         assert outside_cone(controller) < 1e-6 * robot.mass * 9.81
         limit = robot.pin_model.effortLimit
         assert (np.abs(command.tau) <= limit * (1.0 + 1e-9) + 1e-9)[robot.actuated].all()
@@ -129,6 +133,7 @@ def test_random_states_keep_the_physics(name, solver):
             rows = contact.dynamic_rows(controller.model, controller._tick)
             assert np.abs(rows.A @ acceleration(controller) - rows.lower).max() < 1e-8
     assert feasible > 20
+    assert controller.counters.capped <= 4
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5"])
@@ -219,3 +224,34 @@ def test_bad_contacts_are_refused():
         Contact("left_sole_link", normal=[0.0, 0.0, 0.0])
     with pytest.raises(TaskError, match="level 0"):
         sot.Controller(load("talos"), sot.Stack([], [Contact("left_sole_link")]), output="torque")
+
+
+def test_a_contact_ends_without_a_step_in_the_torques():
+    """The weight goes over to the left foot, then the right contact is taken away over 0.3 s."""
+    robot = load("talos")
+    controller = sot.Controller(robot, standing(robot), output="torque")
+    controller.stack["com"].reference = sot.move(by=[0.0, 0.085, 0.0], duration=1.5)
+    q, v, torques = robot.home.copy(), np.zeros(robot.pin_model.nv), []
+    for k in range(2400):
+        if k == 2000:
+            controller.stack.remove("contact_right_sole_link", ramp=0.3)
+        command = controller.step(State(1e-3 * k, q, v))
+        q, v = command.q, command.v
+        torques.append(command.tau)
+    assert np.abs(np.diff(torques, axis=0)).max() < 2.0  # N·m from one ms to the next, cones becoming active included
+    left = controller.formulation.forces(controller.solver.x)["contact_left_sole_link"]
+    assert left[2] == pytest.approx(robot.mass * 9.81, rel=0.01)
+    assert controller.counters.infeasible == 0
+
+
+def test_every_tick_can_be_explained_and_saved(tmp_path):
+    from sot.diagnosis import load_tick, save_tick
+
+    robot = load("talos")
+    controller = sot.Controller(robot, standing(robot), output="torque")
+    controller.stack["com"].reference = [0.5, 0.0, 0.9]  # half a metre in front of the toes
+    controller.step(State(0.0, robot.home, np.zeros(robot.pin_model.nv)))
+    text = str(controller.explain())
+    assert "floating_base" in text and "forces of contact_left_sole_link" in text and "m/s²" in str(controller.report())
+    tick = load_tick(save_tick(controller, tmp_path / "tick.npz"))
+    np.testing.assert_allclose(tick.solve(), controller.solver.x, atol=1e-6)

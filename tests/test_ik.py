@@ -13,7 +13,7 @@ from sot.cli import main
 from sot.errors import ModelError, TaskError
 from sot.model import Model
 from sot.robots import load
-from sot.tasks import CenterOfMass, Collisions, JointLimits, Pose, Position, Posture
+from sot.tasks import CartesianMotion, CenterOfMass, Collisions, JointLimits, Pose, Position, Posture
 
 ARMS = {
     "panda": ("panda_hand", {}, ("panda_joint",)),
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_answer():
 def test_running_tasks_are_not_disturbed():
     """A task that is at work in a controller can be a target as well."""
     panda = load("panda")
-    hand = Position("panda_hand", reference=sot.move(by=[0.1, 0.0, 0.0], duration=1.0))
+    hand = Position("panda_hand", reference=[0.4, 0.1, 0.5])
     controller = Controller(panda, Stack([], [hand], [Posture()]))
     twin = Controller(panda, Stack([], [Position("panda_hand", reference=hand.reference)], [Posture()]))
     state = State(0.0, panda.home, np.zeros(9))
@@ -121,6 +121,20 @@ def test_running_tasks_are_not_disturbed():
             sot.solve_ik(panda, hand, restarts=0)
         assert np.array_equal(controller.step(state).v, twin.step(state).v)
     assert hand.gain == 5.0
+
+
+def test_joints_that_follow_others_do_so_also_where_the_target_is_missed():
+    panda = load("panda")
+    result = sot.solve_ik(panda, Position("panda_hand", reference=[3.0, 0.1, 0.5]))
+    assert not result
+    assert result.q[-1] == pytest.approx(result.q[-2], abs=1e-12)
+
+
+def test_a_batch_begins_where_it_is_told():
+    panda, target = load("panda"), Position("panda_hand", reference=[0.4, 0.1, 0.5])
+    q0 = sot.solve_ik(panda, target).q
+    first, second = sot.solve_ik_batch(panda, [target, target], q0=q0)
+    assert first.iterations == second.iterations == 0
 
 
 def test_a_batch_shows_its_progress(capsys):
@@ -179,8 +193,26 @@ def test_mistakes_are_named():
         sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), tolerance=-1.0)
     with pytest.raises(TaskError, match="joint limits are kept anyway"):
         sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), constraints=JointLimits())
+    with pytest.raises(TaskError, match="constraints: expected a list"):
+        sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), constraints=3)
+    with pytest.raises(TaskError, match="restarts"):
+        sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), restarts=-1)
+    with pytest.raises(TaskError, match="iterations"):
+        sot.solve_ik(panda, Position("panda_hand", reference=[0.4, 0, 0.4]), iterations=0)
     with pytest.raises(ModelError, match="nowhere"):
         sot.solve_ik(panda, Position("nowhere", reference=[0.4, 0, 0.4]))
+
+
+def test_what_cannot_be_a_target_is_refused():
+    """Else the answer would be about something else: the start of a motion, the last of two, a balance of forces."""
+    panda = load("panda")
+    with pytest.raises(TaskError, match="position_panda_hand: expected a place as reference, got one that moves"):
+        sot.solve_ik(panda, Position("panda_hand", reference=sot.move(by=[0.1, 0.0, 0.0], duration=1.0)))
+    both = [Position("panda_hand", mask=axis, reference=[0.4, 0.1, 0.5]) for axis in "xz"]
+    with pytest.raises(TaskError, match="two targets are named 'position_panda_hand'"):
+        sot.solve_ik(panda, both)
+    with pytest.raises(TaskError, match="expected tasks such as Pose"):
+        sot.solve_ik(panda, CartesianMotion("panda_hand", reference=[0.4, 0.1, 0.5, 1, 0, 0, 0]))
 
 
 def test_on_the_command_line(capsys):

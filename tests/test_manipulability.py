@@ -8,7 +8,7 @@ from plugins import along, model_of
 
 import sot
 from sot.entry import Tick
-from sot.errors import SotError
+from sot.errors import RobotError, SotError
 from sot.features import Manipulability as Feature
 from sot.model import ALIGNED, Model
 from sot.robots import load
@@ -192,3 +192,11 @@ def test_what_is_wrong_is_said(case) -> None:
     make, words = BAD[case]
     with pytest.raises(SotError, match=words):
         make().setup(model_of("ur5"))
+
+
+def test_a_state_that_is_not_finite_is_the_robots_fault() -> None:
+    robot = load("ur5")
+    controller = sot.Controller(robot, sot.Stack([JointLimits()], [Manipulability("tool0")]))
+    controller.step(State(0.0, robot.home, np.zeros(6)))
+    with pytest.raises(RobotError, match="not finite"):
+        controller.step(State(1e-3, np.full(6, np.nan), np.zeros(6)))

@@ -45,6 +45,16 @@ def test_the_own_task_works_as_shown():
     assert run.final_error["height"] < 1e-6
 
 
+@pytest.mark.parametrize("name", ["tasks", "singularities", "singularity_guard", "forward_dynamics", "ik"])
+def test_the_code_of_a_page_runs(name, capsys):
+    """Block after block, as somebody would copy it."""
+    text, names = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), {}
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, f"{name}.md", "exec"), names)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):

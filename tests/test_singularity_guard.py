@@ -11,7 +11,7 @@ from plugins import along, model_of
 
 import sot
 from sot.entry import Entry, Tick
-from sot.errors import ModelError, SotError, TaskError
+from sot.errors import ModelError, RobotError, SotError, TaskError
 from sot.model import ALIGNED, Model
 from sot.robots import load
 from sot.singularity import Chain, SoftOrder, measure
@@ -588,3 +588,11 @@ def test_what_is_wrong_is_said(case) -> None:
     with pytest.raises(SotError) as caught:
         make().setup(model_of("ur5"))
     assert isinstance(caught.value, kind) and words in str(caught.value), str(caught.value)
+
+
+def test_a_state_that_is_not_finite_is_the_robots_fault() -> None:
+    robot = load("ur5")
+    controller = sot.Controller(robot, sot.Stack([JointLimits(), SingularityGuard("tool0")], [Pose("tool0")]))
+    controller.step(State(0.0, robot.home, np.zeros(6)))
+    with pytest.raises(RobotError, match="not finite"):
+        controller.step(State(1e-3, np.full(6, np.nan), np.zeros(6)))

@@ -221,7 +221,9 @@ def levels(controller: Controller) -> list[Line]:
 
 
 def _size(controller: Controller, block: Any) -> int:
-    from sot.entry import Tick
+    from sot.entry import Shaper, Tick
 
+    if isinstance(block.entry, Shaper):  # asks for nothing itself
+        return 0
     tick = Tick(0.0, controller.dt, controller.model.v)
     return len(block.entry.rows(controller.model, tick).lower)

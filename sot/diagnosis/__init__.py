@@ -31,7 +31,7 @@ class EntryLine:
 
     Attributes:
         name: Its name.
-        rows: Number of its rows; 0 for bounds on x.
+        rows: Number of its rows; 0 for bounds on x, and for what only changes what others ask for.
         residual: Norm of what it misses, not scaled by the weight, in the unit of its rows.
         misses: Label, signed amount and unit of each row that misses, largest first.
         active: Number of its inequalities that are active.
@@ -217,7 +217,8 @@ def _entry(part: Part, tick: SavedTick, pressures: Pressures) -> EntryLine:
     count = int(np.count_nonzero(active)) if not part.bounds else _bounds_of(part, tick, pressures)
     blockers = pressures.blockers(part) if misses else []
     residual = float(np.linalg.norm(violation))
-    return EntryLine(part.name, part.size, residual, misses, count, tuple(blockers), part.facts)
+    rows = 0 if part.shaper else part.size
+    return EntryLine(part.name, rows, residual, misses, count, tuple(blockers), part.facts)
 
 
 def _misses(part: Part, tick: SavedTick) -> np.ndarray:

@@ -206,7 +206,7 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         strict=plan.strict,
         meaning=controller.meaning,
         backend=controller.backend,
-        parts=_parts(plan, tick, solver.x),
+        parts=_parts(phase, tick),
         joints=tuple(plan.formulation.names()),
         joint_units=_column_units(plan, limits.units),
         bound_names=_padded(limits.names(), plan.problem.n),
@@ -228,8 +228,10 @@ def _copy(problem: Problem) -> Problem:
     return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())}, hard=problem.hard)
 
 
-def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
+def _parts(phase: Phase, tick: Tick) -> tuple[Part, ...]:
+    plan, strengths = phase.plan, {} if phase.shaping is None else phase.shaping.strength
     joint_units = dict(zip(plan.model.velocity_names(), velocity_units(plan.model), strict=True))
+    v = plan.formulation.velocity(phase.solver.x, tick)
     parts = []
     for block in plan.blocks:
         rows, columns = block.rows, () if block.columns is None else tuple(int(c) for c in block.columns)
@@ -238,10 +240,10 @@ def _parts(plan: Plan, tick: Tick, x: np.ndarray) -> tuple[Part, ...]:
         units = tuple(_units(block.entry, labels, joint_units, plan.formulation.rate)) if labels else ()
         bounds = block.entry in plan.boxes
         shaper = isinstance(block.entry, Shaper)
-        strength = block.entry.strength if isinstance(block.entry, Shaper) else 0.0
-        facts = block.entry.facts(plan.model, tick, x)
+        damping = strengths[block.entry] if isinstance(block.entry, Shaper) else 0.0
+        facts = block.entry.facts(plan.model, tick, v)
         where = (block.entry.name, block.level, rows.start, rows.stop)
-        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, strength))
+        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, damping))
     return tuple(parts)
 
 

@@ -1,6 +1,7 @@
 """Rows of some tasks in the space that higher levels leave, and whether any direction of them is weak.
 
-A projected row is m = a − Q Qᵀ a, with Q an orthonormal basis of all equalities above. Weak directions are rare, so
+A projected row is m = a − Q Qᵀ a, with Q an orthonormal basis of all equalities above and of the entries of x that
+cannot move. Weak directions are rare, so
 the question is answered by a bound: for G = M Mᵀ the smallest singular value of M is at least 1 / √trace(G⁻¹).
 """
 
@@ -14,14 +15,16 @@ from sot.kernels.linear import dot
 
 
 @entry_kernel
-def project(AT, lower, upper, offsets, strict, rows, scales, starts, levels, thresholds, Q, M, gram, weak):
+def project(
+    AT, lower, upper, offsets, strict, x_lower, x_upper, rows, scales, starts, levels, thresholds, Q, M, gram, weak
+):
     """Write the projected rows of every group into M and a flag per group into `weak`. Returns how many are weak.
 
     Group g holds the rows `rows[starts[g]:starts[g + 1]]`, each times its scale, and stands on level `levels[g]`;
     groups are sorted by level. Q and `gram` are scratch, (n + 1, n) and as large as the largest group squared.
     """
     n = AT.shape[0]
-    count, done, found = 0, 0, 0
+    count, done, found = _hold(x_lower, x_upper, Q), 0, 0
     for g in range(levels.size):
         while done < min(levels[g], strict):
             count = _span(AT, lower, upper, offsets[done], offsets[done + 1], Q, count)
@@ -34,6 +37,18 @@ def project(AT, lower, upper, offsets, strict, rows, scales, starts, levels, thr
         weak[g] = _has_weak(M, starts[g], starts[g + 1], thresholds[g], gram)
         found += weak[g]
     return found
+
+
+@kernel
+def _hold(x_lower, x_upper, Q):
+    """Begin the basis Q with the entries of x that cannot move. Returns its size."""
+    count = 0
+    for c in range(x_lower.size):
+        if x_lower[c] == x_upper[c]:
+            Q[count, :] = 0.0
+            Q[count, c] = 1.0
+            count += 1
+    return count
 
 
 @kernel
