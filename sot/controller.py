@@ -54,6 +54,11 @@ class Phase:
         if self.shaping is not None:
             self.shaping.apply()
 
+    def begin_anew(self) -> None:
+        """Drop the warm start."""
+        self.solver.forget()
+        self.plan.formulation.start(self.solver.x)
+
     def solve(self, cap: int, budget: float | None) -> int:
         """Solve it; returns the outcome."""
         outcome = self._solve(cap, budget)
@@ -64,7 +69,7 @@ class Phase:
     def _solve(self, cap: int, budget: float | None) -> int:
         outcome = self.solver.solve(cap, budget)
         if outcome == CAPPED and budget is None:  # the last tick's working set led astray: once more from nothing
-            self.solver.forget()
+            self.begin_anew()
             outcome = self.solver.solve(cap)
         return outcome
 
@@ -75,7 +80,7 @@ class Phase:
         self.plan.drop_nonfinite()
         if self.shaping is not None:
             self.shaping.apply()
-        self.solver.forget()
+        self.begin_anew()
 
     def share(self, time: float) -> float:
         """Part of the command that is its own: 3s² − 2s³ over the ramp."""
@@ -291,8 +296,9 @@ class Controller:
         solver = make_solver(
             self.meaning, plan.problem, plan.strict, self.backend, self.compiled, scaling=self.output == "velocity"
         )
-        formulation.start(solver.x)
-        return Phase(plan, solver, shaping_of(plan, self.meaning), start, ramp)
+        phase = Phase(plan, solver, shaping_of(plan, self.meaning), start, ramp)
+        phase.begin_anew()
+        return phase
 
     def _with_gears(self, levels: Levels) -> Levels:
         """Joints that follow others do so on level 0, unless the stack says how by itself."""
