@@ -6,7 +6,7 @@ from sot.kernels.compiler import kernel
 from sot.kernels.linear import combine, dot, least_squares, reflect_columns, reflector
 from sot.solvers.status import FREE, UPPER
 
-# A row is dependent when less than this part of its level's largest row is left. Rows may miss their bounds by 1e-9
+# A row is dependent when less than this part of it is left. Rows may miss their bounds by 1e-9
 # (TOLERANCE): with a smaller part than this, putting that right would move x for nothing.
 RANK_TOLERANCE = 1e-7
 
@@ -84,11 +84,8 @@ def eliminate(w, strict, nf, total):
         w.first_pos[k] = pos
         p0 = pos
         row = start
-        smallest = 0.0
-        for i in range(start, stop):
-            smallest = max(smallest, RANK_TOLERANCE * RANK_TOLERANCE * w.norms[i])
         while row < stop and pos < nf:
-            best = _largest_row(W, w.t2, pos, nf, row, stop, smallest)
+            best = _largest_row(W, w.t2, w.norms, pos, nf, row, stop)
             if best < 0:
                 break
             if best != row:
@@ -106,8 +103,11 @@ def eliminate(w, strict, nf, total):
 
 
 @kernel
-def _largest_row(W, scratch, pos, nf, start, stop, smallest):
-    """The row of a level with the largest remaining norm, or −1 if all that is left is rounding."""
+def _largest_row(W, scratch, norms, pos, nf, start, stop):
+    """The row of a level with the largest remaining norm, or −1 if all that is left is rounding.
+
+    Each row is measured by itself: one of a light joint is not dependent because another one is heavy.
+    """
     count = stop - start
     left = scratch[start:stop]
     for i in range(count):
@@ -116,9 +116,9 @@ def _largest_row(W, scratch, pos, nf, start, stop, smallest):
         row = W[j, start:stop]
         for i in range(count):
             left[i] += row[i] * row[i]
-    best, most = -1, smallest
+    best, most = -1, 0.0
     for i in range(count):
-        if left[i] > most:
+        if left[i] > most and left[i] > RANK_TOLERANCE * RANK_TOLERANCE * norms[start + i]:
             best, most = start + i, left[i]
     return best
 

@@ -93,7 +93,8 @@ def _next_level(x: np.ndarray, Z: np.ndarray, A: np.ndarray, b: np.ndarray) -> t
     if not np.isfinite(reduced).all():
         return np.full_like(x, np.nan), Z
     U, sigma, Vt = np.linalg.svd(reduced)
-    rank = _rank(reduced, RANK_TOLERANCE * float(np.linalg.norm(A, axis=1).max()))
+    norms = np.maximum(np.linalg.norm(A, axis=1), 1e-300)
+    rank = _rank(reduced / norms[:, None], RANK_TOLERANCE)
     z = Vt[:rank].T @ ((U[:, :rank].T @ (b - A @ x)) / sigma[:rank])
     return x + Z @ z, Z @ Vt[rank:].T
 
