@@ -255,3 +255,15 @@ def test_every_tick_can_be_explained_and_saved(tmp_path):
     assert "floating_base" in text and "forces of contact_left_sole_link" in text and "m/s²" in str(controller.report())
     tick = load_tick(save_tick(controller, tmp_path / "tick.npz"))
     np.testing.assert_allclose(tick.solve(), controller.solver.x, atol=1e-6)
+
+
+def test_on_the_command_line(capsys):
+    """`sot check` shows the laws of physics before the stack."""
+    from pathlib import Path
+
+    from sot.cli import main
+
+    file = Path(__file__).parents[1] / "examples" / "talos_squat.yaml"
+    assert main(["check", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "-2     floating_base" in text and "contact_left_sole_link" in text

@@ -213,7 +213,7 @@ def levels(controller: Controller) -> list[Line]:
     """Who stands on which level of a controller's stack."""
     return [
         {
-            "level": block.level, "name": block.entry.name, "kind": block.entry.kind,
+            "level": block.level + 1 - controller.plan.hard, "name": block.entry.name, "kind": block.entry.kind,
             "rows": _size(controller, block), "weight": block.entry.weight,
         }
         for block in controller.plan.blocks
@@ -221,9 +221,11 @@ def levels(controller: Controller) -> list[Line]:
 
 
 def _size(controller: Controller, block: Any) -> int:
-    from sot.entry import Shaper, Tick
+    from sot.entry import Box, Shaper
 
     if isinstance(block.entry, Shaper):  # asks for nothing itself
         return 0
-    tick = Tick(0.0, controller.dt, controller.model.v)
-    return len(block.entry.rows(controller.model, tick).lower)
+    if block.columns is not None:
+        return len(block.columns)
+    rows = block.rows.stop - block.rows.start
+    return controller.model.nv if isinstance(block.entry, Box) and not rows else rows

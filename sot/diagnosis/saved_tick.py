@@ -274,7 +274,7 @@ def _crossed_rows(plan: Plan, tick: Tick) -> list[Clash]:
 
 
 def _crossed(entry: Entry, plan: Plan, tick: Tick) -> list[Clash]:
-    rows = entry.rows(plan.model, tick)
+    rows = plan.formulation.rows(entry, tick)
     gap = rows.lower - rows.upper
     labels = entry.labels(gap.size)
     return [
