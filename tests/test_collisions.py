@@ -155,7 +155,8 @@ def test_without_the_constraint_they_collide() -> None:
 
 def test_the_survey_is_right() -> None:
     """Distances that the tests above rely on, against coal."""
-    coal_door = pytest.importorskip("sot.collision.coal_door")
+    from sot.collision import coal_door
+
     model, rng = model_of("panda"), np.random.default_rng(3)
     collisions = Collisions(obstacles=[sot.Obstacle("post", box=[0.1, 0.1, 0.8], at=POSTS["panda"])])
     bodies = {body.name: body for body in collision_model(model.robot).bodies}
