@@ -217,7 +217,7 @@ class Controller:
         if self._infeasible:
             self.counters.infeasible += 1
             self._infeasible = False
-        command = self.formulation.command(outcome, tick)
+        command = self.phases[-1].plan.formulation.command(outcome, tick)
         tick.previous = command.v
         return command
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 
 import numpy as np
@@ -26,7 +27,7 @@ class Lexicographic:
     """
 
     def __init__(self, problem: Problem, strict: int, *, compiled: bool = True) -> None:
-        self.problem, self.strict, self.compiled = problem, strict, compiled
+        self.problem, self.strict, self.compiled, self._hard = problem, strict, compiled, problem.hard
         m, n = problem.A.shape
         self.x = np.zeros(n)
         self.status = np.zeros(m + n, dtype=np.int8)
@@ -69,7 +70,7 @@ class Lexicographic:
         """Norm of the violation of the hard levels."""
         if self.compiled and self.outcome == OPTIMAL and self.strict > 0:
             first = 2 + self.strict
-            return float(np.linalg.norm(self._info[first : first + self.problem.hard]))
+            return float(self._info[first]) if self._hard == 1 else math.hypot(*self._info[first : first + self._hard])
         hard = self.problem.hard_rows
         return float(np.linalg.norm(self.problem.violation(self.x)[hard]))
 
