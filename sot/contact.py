@@ -85,7 +85,7 @@ class Contact(FeatureTask):
     def setup(self, model: Model) -> None:
         self.feature.setup(model)
         self._frame_id = model.frame(self.frame)
-        points = self._points_of(model)
+        points = self._touching = self._points_of(model)
         self._point = points[0] if len(points) == 1 else None
         # A single point has no orientation of its own: its forces are written in the axes of the world.
         touching = points if self._point is None else np.zeros((1, 3))
@@ -145,6 +145,24 @@ class Contact(FeatureTask):
     def wrench(self, y: np.ndarray) -> np.ndarray:
         """Force and torque on the robot: in the frame's axes about its origin; of a point in the world's, about it."""
         return self.cone.basis @ y
+
+    def wrenches_in_world(self, model: Model, about: np.ndarray) -> np.ndarray:
+        """G: G y is its force and torque on the robot in the axes of the world, torque about a point, shape (6, r)."""
+        T, basis = model.placement(self._frame_id), self.cone.basis
+        if self._point is not None:
+            force, arm = basis[:3], T.act(self._point) - about
+            return np.vstack([force, skew(arm) @ force])
+        force = T.rotation @ basis[:3]
+        return np.vstack([force, T.rotation @ basis[3:] + skew(T.translation - about) @ force])
+
+    def touching_points(self, model: Model) -> np.ndarray:
+        """Where it touches now, in the world, m, shape (k, 3)."""
+        T = model.placement(self._frame_id)
+        return self._touching @ T.rotation.T + T.translation
+
+    def normal_in_world(self, model: Model) -> np.ndarray:
+        """Normal of the surface now, shape (3,)."""
+        return self.normal if self._point is not None else model.placement(self._frame_id).rotation @ self.normal
 
     def force_rows(self) -> Rows:
         """Friction cone and normal force, on y."""

@@ -16,7 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from sot.contact import Contact
-from sot.entry import Box, Entry, Rows, Shaper, Tick
+from sot.contacts import Contacts
+from sot.entry import Box, Entry, Load, Rows, Shaper, Tick
 from sot.errors import TaskError
 from sot.formulation import asked, boxed
 from sot.kernels.assembly import fill
@@ -77,7 +78,8 @@ class Dynamics:
 
     Attributes:
         size: Number of unknowns.
-        contacts: Contacts of the stack, and their entries of x.
+        contacts: Contacts of the stack; their forces follow the accelerations in x.
+        loads: Known forces.
         unit: N per unit of force in x, and N·m per unit of torque.
     """
 
@@ -86,13 +88,15 @@ class Dynamics:
     def __init__(self, model: Model, levels: Levels) -> None:
         self.model = model
         self.unit = max(model.mass * GRAVITY, 1.0)
-        self.contacts: dict[Contact, slice] = {}
-        self.size = model.nv
+        self.contacts = Contacts()
+        self.loads = [entry for level in levels for entry in level if isinstance(entry, Load)]
         for k, level in enumerate(levels):
             for entry in level:
                 if isinstance(entry, Contact):
                     self._add(entry, k)
+        self.size = model.nv + self.contacts.size
         self._torques = np.zeros((model.nv, self.size))  # τ = this · x + h
+        self._bias = np.zeros(model.nv)  # h, known loads included
         self._motors = _motors(model)
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
         self.braking = _braking(model)
@@ -102,8 +106,12 @@ class Dynamics:
         if level > 0:
             raise TaskError(f"{contact.name}: a contact stands on level 0 at torque level; got level {level}")
         contact.setup(self.model)
-        self.contacts[contact] = slice(self.size, self.size + contact.cone.size)
-        self.size += contact.cone.size
+        self.contacts.add(contact)
+
+    def _place(self, contact: Contact) -> slice:
+        """Where a contact's forces stand in x."""
+        place, nv = self.contacts.place(contact), self.model.nv
+        return slice(nv + place.start, nv + place.stop)
 
     def arrange(self, levels: Levels) -> tuple[Levels, int]:
         """What is hard, in the order in which it would be given up, last first.
@@ -137,8 +145,8 @@ class Dynamics:
 
     def regularise(self, metric: np.ndarray) -> None:
         """Forces that nothing decides are small; the normal force, which has to carry the robot, counts least."""
-        for contact, place in self.contacts.items():
-            metric[place] = [NORMAL if label == "fz" else TANGENTIAL for label in contact.cone.labels]
+        for contact in self.contacts:
+            metric[self._place(contact)] = [NORMAL if label == "fz" else TANGENTIAL for label in contact.cone.labels]
 
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
@@ -146,7 +154,7 @@ class Dynamics:
             return entry.contact.force_rows().lower.size
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
-        tick = Tick(0.0, 1e-3, np.zeros(self.model.nv))
+        tick = Tick(0.0, 1e-3, np.zeros(self.model.nv), self.contacts)
         return self.size if isinstance(entry, Shaper) else entry.dynamic_rows(self.model, tick).lower.size
 
     # -- every tick ------------------------------------------------------------------------------------
@@ -154,10 +162,15 @@ class Dynamics:
     def begin(self, tick: Tick) -> None:
         """Mass matrix, bias and contact Jacobians at the model's state."""
         model, T = self.model, self._torques
+        tick.contacts = self.contacts
         T[:, : model.nv] = model.mass_matrix
-        for contact, place in self.contacts.items():
+        for contact in self.contacts:
             contact.begin(model, tick)
-            T[:, place] = -self.unit * contact.jacobian(model).T
+            T[:, self._place(contact)] = -self.unit * contact.jacobian(model).T
+        self._bias[:] = model.bias
+        for load in self.loads:
+            load.begin(model, tick)
+            self._bias -= load.torques(model, tick)
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -166,21 +179,26 @@ class Dynamics:
             return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
         if isinstance(entry, Friction):
             return self._cone(entry.contact)
-        return self._on_x(asked(entry, lambda: entry.dynamic_rows(self.model, tick), self.model.nv))
+        sizes = {"force": self.contacts.size}
+        return self._on_x(asked(entry, lambda: entry.dynamic_rows(self.model, tick), self.model.nv, sizes))
 
     def _on_x(self, rows: Rows) -> Rows:
+        nv = self.model.nv
         if rows.on == "torque":
             A = rows.A @ self._motors / self.unit
-            shift = A @ self.model.bias
+            shift = A @ self._bias
             return Rows(A @ self._torques, rows.lower / self.unit - shift, rows.upper / self.unit - shift)
         A = np.zeros((rows.lower.size, self.size))
-        A[:, : self.model.nv] = rows.A
+        if rows.on == "force":
+            A[:, nv:] = rows.A
+            return Rows(A, rows.lower / self.unit, rows.upper / self.unit)
+        A[:, :nv] = rows.A
         return Rows(A, rows.lower, rows.upper)
 
     def _cone(self, contact: Contact) -> Rows:
         cone = contact.force_rows()
         A = np.zeros((cone.lower.size, self.size))
-        A[:, self.contacts[contact]] = cone.A
+        A[:, self._place(contact)] = cone.A
         return Rows(A, cone.lower / self.unit, cone.upper / self.unit)
 
     def box(self, entry: Box, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
@@ -219,12 +237,12 @@ class Dynamics:
         A solve that ends at its cap may leave a torque on the base. No motor can give it, so the base will accelerate
         instead: M_bb Δv̇_b = −τ_b.
         """
-        tau = self._torques @ x + self.model.bias
+        tau = self._torques @ x + self._bias
         free = self._free
         if free.size:
             M = self.model.mass_matrix
             x[free] -= np.linalg.solve(M[np.ix_(free, free)], tau[free])
-            tau = self._torques @ x + self.model.bias
+            tau = self._torques @ x + self._bias
         return np.concatenate([x[: self.model.nv], self._motors @ tau])
 
     def command(self, outcome: np.ndarray, tick: Tick) -> Command:
@@ -236,18 +254,22 @@ class Dynamics:
 
     def forces_of(self, x: np.ndarray) -> dict[Contact, np.ndarray]:
         """y of each contact, N and N·m."""
-        return {contact: self.unit * x[place] for contact, place in self.contacts.items()}
+        return {contact: self.unit * x[self._place(contact)] for contact in self.contacts}
+
+    def y(self, x: np.ndarray) -> np.ndarray:
+        """Forces of all contacts one after the other, N and N·m; see `Contacts`."""
+        return self.unit * x[self.model.nv :]
 
     def forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Wrench of each contact on the robot, shape (6,), N and N·m; see `Contact.wrench`."""
-        return {contact.name: contact.wrench(self.unit * x[place]) for contact, place in self.contacts.items()}
+        return {contact.name: contact.wrench(y) for contact, y in self.forces_of(x).items()}
 
     def start(self, x: np.ndarray) -> None:
         """Where the first solve begins: at rest, the weight shared by the contacts; in place."""
         x[:] = 0.0
-        for contact, place in self.contacts.items():
+        for contact in self.contacts:
             share = np.clip(self.unit / len(self.contacts), contact.min_force, contact.max_force)
-            x[place] = share / self.unit * contact.cone.inner
+            x[self._place(contact)] = share / self.unit * contact.cone.inner
 
 
 def _motors(model: Model) -> np.ndarray:

@@ -6,7 +6,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sot.sketch import Drawing
 from sot.state import Command
 from sot.units import unit
 
+if TYPE_CHECKING:
+    from sot.contacts import Contacts
+
 
 @dataclass(slots=True)
 class Tick:
@@ -26,11 +29,15 @@ class Tick:
         time: Time of the state, s.
         dt: How long the command will act, s.
         previous: Velocity commanded one tick ago, shape (nv,).
+        contacts: The contacts whose forces are unknowns of this tick; None at velocity level.
+        forces: y, the forces that were found, N and N·m; None before the solve, when rows are made.
     """
 
     time: float
     dt: float
     previous: np.ndarray
+    contacts: Contacts | None = None
+    forces: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +45,17 @@ class Rows:
     """lower ≤ A u ≤ upper; an equality where the two bounds meet.
 
     Attributes:
-        A: Shape (k, nv).
+        A: Shape (k, nv); for forces (k, size of `tick.contacts`).
         lower: Shape (k,).
         upper: Shape (k,).
-        on: What u is: "motion" is v at velocity level and v̇ at torque level; "torque" is τ, of all joints.
+        on: What u is: "motion" is v at velocity level and v̇ at torque level; "torque" is τ of all joints, N·m; "force"
+            is y, the forces of all contacts one after the other, N and N·m.
     """
 
     A: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    on: Literal["motion", "torque"] = "motion"
+    on: Literal["motion", "torque", "force"] = "motion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +216,19 @@ class Box(Constraint):
     def rows(self, model: Model, tick: Tick) -> Rows:
         lower, upper = self.box(model, tick)
         return Rows(np.eye(model.nv), lower, upper)
+
+
+class Load(Entry):
+    """A force that is known to act on the robot, beside motors and contacts. It has no rows: torques allow for it."""
+
+    kind = "load"
+
+    @abstractmethod
+    def torques(self, model: Model, tick: Tick) -> np.ndarray:
+        """What it does to the joints and the base, Jᵀ w, shape (nv,)."""
+
+    def rows(self, model: Model, tick: Tick) -> Rows:
+        return Rows(np.zeros((0, model.nv)), np.zeros(0), np.zeros(0))
 
 
 class Shaper(Entry):

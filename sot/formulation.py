@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -129,11 +130,18 @@ class Velocity:
         return Command(tick.time, outcome)
 
 
-def asked(entry: Entry, give: Callable[[], Rows], size: int) -> Rows:
-    """Rows that an entry gives, checked: a user's code may do anything."""
+def asked(entry: Entry, give: Callable[[], Rows], size: int, sizes: Mapping[str, int] = MappingProxyType({})) -> Rows:
+    """Rows that an entry gives, checked: a user's code may do anything.
+
+    Args:
+        entry: Whose they are.
+        give: Makes them.
+        size: Number of columns.
+        sizes: The same for rows on something with another size.
+    """
     try:
         rows = give()
-        A, lower, upper = rows.A, rows.lower, rows.upper
+        A, lower, upper, size = rows.A, rows.lower, rows.upper, sizes.get(rows.on, size)
     except SotError:
         raise
     except Exception as error:  # say whose it was

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sot.controller import Controller
+from sot.dynamics import Dynamics
 from sot.entry import Constraint, Tick
 from sot.state import Command, State
 from sot.task import Task
@@ -149,7 +150,11 @@ class Recount:
         counters = self._counters()
         self._ticks += counters > self._seen
         self._seen = counters
-        self._measure(Tick(state.time, self.controller.dt, self._previous), command)
+        formulation = self.controller.formulation
+        tick = Tick(state.time, self.controller.dt, self._previous)
+        if isinstance(formulation, Dynamics):
+            tick.contacts, tick.forces = formulation.contacts, formulation.y(self.controller.solver.x)
+        self._measure(tick, command)
         self._previous = command.v
 
     def _counters(self) -> np.ndarray:
