@@ -28,6 +28,7 @@ class Contact(FeatureTask):
 
     Attributes:
         cone: What it can push, known after `setup`.
+        point: The point in the frame, m, if it touches at just one.
     """
 
     kind = "contact"
@@ -41,6 +42,7 @@ class Contact(FeatureTask):
         min_force: float = 0.0,
         max_force: float = 1e5,
         facets: int = 4,
+        max_drift: float = 0.02,
         *,
         reference: Reference | Value | None = None,
         name: str | None = None,
@@ -57,6 +59,8 @@ class Contact(FeatureTask):
             min_force: Smallest normal force, N.
             max_force: Largest normal force, N.
             facets: Edges of the pyramid inside each point's friction cone.
+            max_drift: Drift, m and rad, up to which the correction grows; a contact that slipped further is corrected
+                no faster.
             reference: Where the frame is held, if not where it is when the contact begins; may move.
             name: Name in reports and look-ups; by default `contact_<frame>`.
             gain: λ in 1/s, at which a drift of the contact is corrected.
@@ -73,6 +77,7 @@ class Contact(FeatureTask):
         if not (isinstance(facets, int) and facets >= 3):
             raise TaskError(f"{self.name}: facets: expected an integer from 3 on, got {facets!r}")
         self.facets = facets
+        self.max_drift = positive(max_drift, f"{self.name}: max_drift")
         direction = vector(normal, 3, f"{self.name}: normal", repeat=False)
         size = float(np.linalg.norm(direction))
         if not (size > 1e-9):
@@ -86,9 +91,9 @@ class Contact(FeatureTask):
         self.feature.setup(model)
         self._frame_id = model.frame(self.frame)
         points = self._touching = self._points_of(model)
-        self._point = points[0] if len(points) == 1 else None
+        self.point = points[0] if len(points) == 1 else None
         # A single point has no orientation of its own: its forces are written in the axes of the world.
-        touching = points if self._point is None else np.zeros((1, 3))
+        touching = points if self.point is None else np.zeros((1, 3))
         self.cone = wrench_cone(touching, self.normal, self.friction, self.facets)
         self._fit(self.cone.size)
 
@@ -102,20 +107,24 @@ class Contact(FeatureTask):
     # -- motion: what is dual to the forces y -----------------------------------------------------------
 
     def error(self, model: Model) -> np.ndarray:
-        if self._point is None:
+        if self.point is None:
             return self.cone.basis.T @ super().error(model)
         actual, target = self.feature.value(model), self.current().value
-        return self.cone.basis[:3].T @ (actual.act(self._point) - target.act(self._point))
+        return self.cone.basis[:3].T @ (actual.act(self.point) - target.act(self.point))
+
+    def bounded(self, error: np.ndarray) -> np.ndarray:
+        norm = float(np.linalg.norm(error))
+        return error if norm <= self.max_drift else error * (self.max_drift / norm)
 
     def jacobian(self, model: Model) -> np.ndarray:
         """Bᵀ J: the generalised force of y is its transpose times y, shape (r, nv)."""
-        if self._point is None:
+        if self.point is None:
             return self.cone.basis.T @ super().jacobian(model)
         J, arm = model.jacobian(self._frame_id, ALIGNED), self._arm(model)
         return self.cone.basis[:3].T @ (J[:3] - skew(arm) @ J[3:])
 
     def drift(self, model: Model) -> np.ndarray:
-        if self._point is None:
+        if self.point is None:
             return self.cone.basis.T @ super().drift(model)
         drift, arm = model.drift(self._frame_id, ALIGNED), self._arm(model)
         turning = model.velocity(self._frame_id, ALIGNED)[3:]
@@ -124,7 +133,7 @@ class Contact(FeatureTask):
 
     def _arm(self, model: Model) -> np.ndarray:
         """From the frame's origin to the point, in the axes of the world."""
-        return model.placement(self._frame_id).rotation @ self._point
+        return model.placement(self._frame_id).rotation @ self.point
 
     def feedforward(self, tick: Tick) -> np.ndarray:
         return self._of_target(super().feedforward(tick))
@@ -135,10 +144,10 @@ class Contact(FeatureTask):
 
     def _of_target(self, twist: np.ndarray) -> np.ndarray:
         """Speed of what is touched, from its twist in its own axes."""
-        if self._point is None:
+        if self.point is None:
             return self.cone.basis.T @ twist
         R = self.current().value.rotation
-        return self.cone.basis[:3].T @ R @ (twist[:3] + np.cross(twist[3:], self._point))
+        return self.cone.basis[:3].T @ R @ (twist[:3] + np.cross(twist[3:], self.point))
 
     # -- forces ---------------------------------------------------------------------------------------
 
@@ -149,8 +158,8 @@ class Contact(FeatureTask):
     def wrenches_in_world(self, model: Model, about: np.ndarray) -> np.ndarray:
         """G: G y is its force and torque on the robot in the axes of the world, torque about a point, shape (6, r)."""
         T, basis = model.placement(self._frame_id), self.cone.basis
-        if self._point is not None:
-            force, arm = basis[:3], T.act(self._point) - about
+        if self.point is not None:
+            force, arm = basis[:3], T.act(self.point) - about
             return np.vstack([force, skew(arm) @ force])
         force = T.rotation @ basis[:3]
         return np.vstack([force, T.rotation @ basis[3:] + skew(T.translation - about) @ force])
@@ -162,7 +171,7 @@ class Contact(FeatureTask):
 
     def normal_in_world(self, model: Model) -> np.ndarray:
         """Normal of the surface now, shape (3,)."""
-        return self.normal if self._point is not None else model.placement(self._frame_id).rotation @ self.normal
+        return self.normal if self.point is not None else model.placement(self._frame_id).rotation @ self.normal
 
     def force_rows(self) -> Rows:
         """Friction cone and normal force, on y."""

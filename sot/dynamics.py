@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from sot.contacts import Contacts
 from sot.entry import Box, Entry, Load, Rows, Shaper, Tick
 from sot.errors import TaskError
 from sot.formulation import asked, boxed
-from sot.kernels.assembly import fill
+from sot.kernels import torques as kernel
+from sot.kernels.torques import accelerations_and_torques
 from sot.model import Model
 from sot.plan import Levels
 from sot.problem import Problem
@@ -28,6 +30,9 @@ from sot.state import Command
 from sot.tables import Boxes, LimitsJoints, Lines, Postures
 from sot.task import Task
 from sot.viability import bounds, braked
+
+if TYPE_CHECKING:
+    from sot.plan import Block
 
 GRAVITY = 9.81  # m/s²
 TANGENTIAL, NORMAL = 1e-2, 3e-3  # roots of the forces' weights in the last cost, against 1 for a posture
@@ -38,17 +43,18 @@ class Unactuated(Entry):
     """Joints without a motor have no torque: a floating base."""
 
     kind = "unactuated"
+    limits_motors = True
 
     def __init__(self, columns: np.ndarray, names: list[str]) -> None:
         super().__init__(name="floating_base")
         self.columns, self._names = columns, names
+        self._none = np.zeros(columns.size)
 
     def rows(self, model: Model, tick: Tick) -> Rows:
         raise TaskError(f"{self.name}: has rows at torque level only")
 
     def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
-        zero = np.zeros(self.columns.size)
-        return Rows(np.eye(model.nv)[self.columns], zero, zero, on="torque")
+        return Rows(np.eye(model.nv)[self.columns], self._none, self._none, on="torque")
 
     def labels(self, count: int) -> list[str]:
         return self._names
@@ -81,9 +87,13 @@ class Dynamics:
         contacts: Contacts of the stack; their forces follow the accelerations in x.
         loads: Known forces.
         unit: N per unit of force in x, and N·m per unit of torque.
+        torques: [M, −Jcᵀ]ᵀ, so that τ = x · torques + bias, shape (size, nv).
+        bias: h less known loads, N·m, shape (nv,).
+        load: Sum of the known loads.
+        geared: Some joints follow others.
     """
 
-    compiled_rows, rate = False, "/s²"
+    rate = "/s²"
 
     def __init__(self, model: Model, levels: Levels) -> None:
         self.model = model
@@ -95,12 +105,16 @@ class Dynamics:
                 if isinstance(entry, Contact):
                     self._add(entry, k)
         self.size = model.nv + self.contacts.size
-        self._torques = np.zeros((model.nv, self.size))  # τ = this · x + h
-        self._bias = np.zeros(model.nv)  # h, known loads included
-        self._motors = _motors(model)
+        self.torques = np.zeros((self.size, model.nv))  # transposed: τ = x · this + h
+        self.bias = np.zeros(model.nv)  # h, less known loads
+        self.load = np.zeros(model.nv)
+        self._compiled: Compiled | None = None
+        self._motors, self.geared = _motors(model), bool(model.robot.mimics)
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
+        self._cholesky = np.zeros((self._free.size + 1, max(self._free.size, 1)))  # room for what `outcome` solves
+        self._actuated = model.robot.actuated
         self.braking = _braking(model)
-        self._room = np.zeros((2, model.nv))
+        model.dynamic = True
 
     def _add(self, contact: Contact, level: int) -> None:
         if level > 0:
@@ -159,18 +173,28 @@ class Dynamics:
 
     # -- every tick ------------------------------------------------------------------------------------
 
+    def compile(self, blocks: list[Block], problem: Problem, lines: Lines) -> list[Block]:
+        self._compiled = Compiled(self, lines, problem)
+        return [block for block in blocks if not self._compiled.takes(block)]
+
     def begin(self, tick: Tick) -> None:
-        """Mass matrix, bias and contact Jacobians at the model's state."""
-        model, T = self.model, self._torques
+        """Known loads; and where nothing is compiled, the equation of motion."""
         tick.contacts = self.contacts
-        T[:, : model.nv] = model.mass_matrix
-        for contact in self.contacts:
-            contact.begin(model, tick)
-            T[:, self._place(contact)] = -self.unit * contact.jacobian(model).T
-        self._bias[:] = model.bias
-        for load in self.loads:
-            load.begin(model, tick)
-            self._bias -= load.torques(model, tick)
+        if self.loads:
+            self.load[:] = 0.0
+            for load in self.loads:
+                load.begin(self.model, tick)
+                self.load += load.torques(self.model, tick)
+        if self._compiled is None:
+            self.torques[: self.model.nv] = self.model.mass_matrix
+            self.bias[:] = self.model.bias - self.load
+            for contact in self.contacts:
+                self.put_forces(contact, tick)
+
+    def put_forces(self, contact: Contact, tick: Tick) -> None:
+        """What a contact's forces do to the joints: −Jᵀ."""
+        contact.begin(self.model, tick)
+        self.torques[self._place(contact)] = -self.unit * contact.jacobian(self.model)
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -178,7 +202,7 @@ class Dynamics:
             nothing = np.full(self.size, np.inf)
             return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
         if isinstance(entry, Friction):
-            return self._cone(entry.contact)
+            return self.cone(entry.contact)
         sizes = {"force": self.contacts.size}
         return self._on_x(asked(entry, lambda: entry.dynamic_rows(self.model, tick), self.model.nv, sizes))
 
@@ -186,8 +210,8 @@ class Dynamics:
         nv = self.model.nv
         if rows.on == "torque":
             A = rows.A @ self._motors / self.unit
-            shift = A @ self._bias
-            return Rows(A @ self._torques, rows.lower / self.unit - shift, rows.upper / self.unit - shift)
+            shift = A @ self.bias
+            return Rows(A @ self.torques.T, rows.lower / self.unit - shift, rows.upper / self.unit - shift)
         A = np.zeros((rows.lower.size, self.size))
         if rows.on == "force":
             A[:, nv:] = rows.A
@@ -195,7 +219,8 @@ class Dynamics:
         A[:, :nv] = rows.A
         return Rows(A, rows.lower, rows.upper)
 
-    def _cone(self, contact: Contact) -> Rows:
+    def cone(self, contact: Contact) -> Rows:
+        """Friction cone and normal force of a contact, on x."""
         cone = contact.force_rows()
         A = np.zeros((cone.lower.size, self.size))
         A[:, self._place(contact)] = cone.A
@@ -215,15 +240,10 @@ class Dynamics:
         return bounds(replace(box, a_max=braked(box, self.braking)), self.model.q, self.model.v, tick.dt)
 
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
-        """Joint limits, as bounds on v⁺ = v + dt v̇; rows are written by Python."""
-        model, nv, (low, high) = self.model, self.model.nv, self._room
-        crossed = fill(
-            lines.table, lines.parameters, lines.targets, lines.support, tick.dt, model.world_jacobian,
-            model.joint_placements, model.com_view, model.com_jacobian_view, AT, problem.lower, problem.upper,
-            postures.picks, postures.goals, boxes.index, boxes.limits, model.q, model.v, problem.target, low, high,
-        )  # fmt: skip
-        problem.x_lower[:nv], problem.x_upper[:nv] = (low - model.v) / tick.dt, (high - model.v) / tick.dt
-        return crossed
+        if self._compiled is not None:
+            return self._compiled.fill(problem, AT, lines, postures, boxes, tick)
+        problem.x_lower[:], problem.x_upper[:] = -np.inf, np.inf
+        return 0
 
     def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
         """The velocity after the tick, shape (nv,)."""
@@ -237,19 +257,18 @@ class Dynamics:
         A solve that ends at its cap may leave a torque on the base. No motor can give it, so the base will accelerate
         instead: M_bb Δv̇_b = −τ_b.
         """
-        tau = self._torques @ x + self._bias
-        free = self._free
-        if free.size:
-            M = self.model.mass_matrix
-            x[free] -= np.linalg.solve(M[np.ix_(free, free)], tau[free])
-            tau = self._torques @ x + self._bias
-        return np.concatenate([x[: self.model.nv], self._motors @ tau])
+        outcome, nv = np.empty(2 * self.model.nv), self.model.nv
+        accelerations_and_torques(self.torques, self.bias, x, self._free, self._cholesky, outcome)
+        x[self._free] = outcome[self._free]
+        if self.geared:
+            outcome[nv:] = self._motors @ outcome[nv:]
+        return outcome
 
     def command(self, outcome: np.ndarray, tick: Tick) -> Command:
         """The command: torques, and the state after the tick."""
         model, nv = self.model, self.model.nv
         v = model.v + tick.dt * outcome[:nv]
-        tau = np.where(model.robot.actuated, outcome[nv:], 0.0)
+        tau = np.where(self._actuated, outcome[nv:], 0.0)
         return Command(tick.time, v, model.integrate(model.q, tick.dt * v), tau)
 
     def forces_of(self, x: np.ndarray) -> dict[Contact, np.ndarray]:
@@ -270,6 +289,60 @@ class Dynamics:
         for contact in self.contacts:
             share = np.clip(self.unit / len(self.contacts), contact.min_force, contact.max_force)
             x[self._place(contact)] = share / self.unit * contact.cone.inner
+
+
+class Compiled:
+    """What one compiled call writes: the equation of motion, tables of tasks, bounds on torques, friction cones."""
+
+    def __init__(self, dynamics: Dynamics, lines: Lines, problem: Problem) -> None:
+        self.dynamics, self._problem = dynamics, problem
+        model = dynamics.model
+        self._views = model.views_of_dynamics()
+        self._roots = model.root_joints()
+        self._constants = np.zeros(kernel.CONSTANTS)
+        self._constants[: kernel.COM_DRIFT] = model.mass, dynamics.unit, *model.gravity
+        self._bounded: list[tuple[Entry, slice, Rows]] = []  # who bounds torques, its motors, what it said last
+        self._motors, self._torques = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3))
+        self._by_python = [contact for contact in dynamics.contacts if contact not in lines.tasks]
+
+    def takes(self, block: Block) -> bool:
+        """Rows that only pick torques of joints, and cones, which never change."""
+        if isinstance(block.entry, Friction):
+            cone = self.dynamics.cone(block.entry.contact)
+            self._problem.A[block.rows] = block.scale * cone.A
+            self._problem.lower[block.rows], self._problem.upper[block.rows] = cone.lower, cone.upper
+            return True
+        if not block.entry.limits_motors or self.dynamics.geared:
+            return False
+        self._add_motors(block)
+        return True
+
+    def _add_motors(self, block: Block) -> None:
+        tick = Tick(0.0, 1e-3, np.zeros(self.dynamics.model.nv), self.dynamics.contacts)
+        rows = block.entry.dynamic_rows(self.dynamics.model, tick)
+        start, count = len(self._motors), rows.lower.size
+        motors = np.column_stack([np.arange(block.rows.start, block.rows.stop), np.argmax(rows.A, axis=1)])
+        torques = np.column_stack([rows.lower, rows.upper, np.full(count, block.scale)])
+        self._motors, self._torques = np.vstack([self._motors, motors]), np.vstack([self._torques, torques])
+        self._bounded.append((block.entry, slice(start, start + count), rows))
+
+    def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
+        dynamics = self.dynamics
+        model, (twists, falls, forces, Ag, M, nle) = dynamics.model, self._views
+        for entry, place, before in self._bounded:
+            rows = entry.dynamic_rows(model, tick)
+            if rows.lower is not before.lower or rows.upper is not before.upper:
+                self._torques[place, 0], self._torques[place, 1] = rows.lower, rows.upper
+        crossed = kernel.fill_dynamics(
+            lines.table, lines.parameters, lines.targets, lines.support, self._constants, self._roots, tick.dt,
+            model.q, model.v, model.world_jacobian, model.joint_placements, twists, falls, forces, model.com_view,
+            Ag, M, nle, dynamics.load, self._motors, self._torques, AT, problem.lower, problem.upper,
+            dynamics.torques, dynamics.bias, postures.picks, postures.goals, boxes.index, boxes.limits,
+            problem.target, problem.x_lower, problem.x_upper,
+        )  # fmt: skip
+        for contact in self._by_python:
+            dynamics.put_forces(contact, tick)
+        return crossed
 
 
 def _motors(model: Model) -> np.ndarray:

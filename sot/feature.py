@@ -64,10 +64,12 @@ class Feature(ABC):
 
 def numeric_drift(model: Model, jacobian: Any, step: float = 1e-6) -> np.ndarray:
     """J̇ v ≈ (J(q ⊕ h v) − J(q ⊖ h v)) v / 2h, for features that have no closed form."""
-    q, v = model.q, model.v
+    q, v, dynamic = model.q, model.v, model.dynamic
+    model.dynamic = False  # the Jacobian is enough
     model.update(model.integrate(q, step * v), v)
     ahead = jacobian(model) @ v
     model.update(model.integrate(q, -step * v), v)
     behind = jacobian(model) @ v
+    model.dynamic = dynamic
     model.update(q, v)
     return (ahead - behind) / (2.0 * step)

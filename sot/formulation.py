@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sot.contacts import Contacts
 from sot.entry import Box, Entry, Rows, Tick
 from sot.errors import SotError, TaskError
 from sot.kernels.assembly import fill
@@ -17,6 +18,9 @@ from sot.state import Command
 from sot.tables import Boxes, Lines, Postures
 from sot.task import Task
 
+if TYPE_CHECKING:
+    from sot.plan import Block
+
 Stacked = tuple[tuple[Entry, ...], ...]
 
 
@@ -25,16 +29,16 @@ class Formulation(Protocol):
 
     Attributes:
         size: Number of unknowns.
-        compiled_rows: Everyday tasks are filled by one compiled call.
         rate: What the unit of a row has beside that of the task's error: "/s".
         braking: With which joints brake that have no acceleration limit, shape (nv,); None: they stop at once.
+        contacts: Contacts whose forces are unknowns; None at velocity level.
     """
 
     model: Model
     size: int
-    compiled_rows: bool
     rate: str
     braking: np.ndarray | None
+    contacts: Contacts | None
 
     def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
         """The levels that are solved, and how many of them are hard."""
@@ -50,6 +54,15 @@ class Formulation(Protocol):
 
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
+
+    def compile(self, blocks: list[Block], problem: Problem, lines: Lines) -> list[Block]:
+        """Take over the rows of all entries that `fill` can write by itself; returns the others.
+
+        Args:
+            blocks: Entries that no table takes.
+            problem: Where rows are; those that never change are written now.
+            lines: The tasks that are compiled already.
+        """
 
     def begin(self, tick: Tick) -> None:
         """What all rows of a tick need."""
@@ -76,8 +89,9 @@ class Formulation(Protocol):
 class Velocity:
     """x = v. Rows on the motion are rows on x as they are, and x is the command."""
 
-    compiled_rows, rate = True, "/s"
+    rate = "/s"
     braking: np.ndarray | None = None
+    contacts: Contacts | None = None
 
     def __init__(self, model: Model, levels: Stacked = ()) -> None:
         self.model = model
@@ -99,6 +113,9 @@ class Velocity:
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
         return self.rows(entry, Tick(0.0, 1e-3, np.zeros(self.model.nv))).lower.size
+
+    def compile(self, blocks: list[Block], problem: Problem, lines: Lines) -> list[Block]:
+        return blocks
 
     def begin(self, tick: Tick) -> None:
         """Rows need nothing but the model."""

@@ -34,18 +34,45 @@ class AdaptiveGain:
         return (self.near - self.far) * float(np.exp(-self.slope * np.linalg.norm(error))) + self.far
 
 
-Gain = float | np.ndarray | AdaptiveGain
+@dataclass(frozen=True)
+class PD:
+    """Stiffness and damping of an error, given one by one: ë = −kp e − kd ė. At velocity level λ = kp / kd.
+
+    A plain gain λ means kp = λ² and kd = 2λ, critically damped, and exact in discrete time; these two are taken as
+    they are.
+
+    Attributes:
+        kp: 1/s².
+        kd: 1/s.
+    """
+
+    kp: float
+    kd: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kp", positive(self.kp, "gain: kp", zero=True))
+        object.__setattr__(self, "kd", positive(self.kd, "gain: kd"))
+
+    @property
+    def rate(self) -> float:
+        """The λ that it means at velocity level, 1/s."""
+        return self.kp / self.kd
+
+
+Gain = float | np.ndarray | AdaptiveGain | PD
 
 
 def as_gain(gain: object, where: str) -> Gain:
-    """A user's gain: one number, one per row, or an AdaptiveGain. Infinity means: the whole error in one tick."""
-    if isinstance(gain, AdaptiveGain):
+    """A user's gain: one number, one per row, an AdaptiveGain or a PD. Infinity: the whole error in one tick."""
+    if isinstance(gain, AdaptiveGain | PD):
         return gain
     if isinstance(gain, dict):
         try:
-            return AdaptiveGain(**gain)
+            return PD(**gain) if "kp" in gain or "kd" in gain else AdaptiveGain(**gain)
         except TypeError:
-            raise TaskError(f"{where}: an adaptive gain has the keys near, far, slope; got {sorted(gain)}") from None
+            raise TaskError(
+                f"{where}: an adaptive gain has the keys near, far, slope, another one kp, kd; got {sorted(gain)}"
+            ) from None
     if np.ndim(gain) == 0:  # type: ignore[arg-type]  # ndim takes anything
         return positive(gain, where, zero=True, infinite=True)
     try:
@@ -65,16 +92,31 @@ def decay(gain: Gain, error: np.ndarray, dt: float) -> np.ndarray:
     """
     if isinstance(gain, np.ndarray):
         return np.expm1(-gain * dt) * (error / -dt)
-    rate = gain.at(error) if isinstance(gain, AdaptiveGain) else gain
-    return error * (math.expm1(-rate * dt) / -dt)
+    return error * (math.expm1(-_rate(gain, error) * dt) / -dt)
 
 
 def decay_twice(gain: Gain, error: np.ndarray, rate: np.ndarray, dt: float) -> np.ndarray:
-    """Acceleration that makes e and its rate decay with the double pole exp(−λ t): Kp e + Kd ė, critically damped.
+    """Acceleration that makes e and its rate decay: Kp e + Kd ė."""
+    kp, kd = stiffness_and_damping(gain, error, dt)
+    return kp * error + kd * rate
+
+
+def stiffness_and_damping(
+    gain: Gain, error: np.ndarray, dt: float
+) -> tuple[np.ndarray | float, np.ndarray | float]:
+    """Kp and Kd with which an error decays with the double pole exp(−λ t), critically damped.
 
     Robots go on with the new velocity for a whole period, e⁺ = e + dt ė⁺ and ė⁺ = ė − dt a. Both poles of that are at
     p = exp(−λ dt) for Kp = ((1 − p)/dt)² and Kd = (1 − p²)/dt, which tend to λ² and 2λ; an infinite λ takes two ticks.
     """
-    rates = gain.at(error) if isinstance(gain, AdaptiveGain) else gain
-    p = np.exp(-np.asarray(rates) * dt)
-    return ((1.0 - p) / dt) ** 2 * error + (1.0 - p * p) / dt * rate
+    if isinstance(gain, PD):
+        return gain.kp, gain.kd
+    p = np.exp(-np.asarray(gain if isinstance(gain, np.ndarray) else _rate(gain, error)) * dt)
+    return ((1.0 - p) / dt) ** 2, (1.0 - p * p) / dt
+
+
+def _rate(gain: float | AdaptiveGain | PD, error: np.ndarray) -> float:
+    """λ for this error, 1/s."""
+    if isinstance(gain, AdaptiveGain):
+        return gain.at(error)
+    return gain.rate if isinstance(gain, PD) else gain

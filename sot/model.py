@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -47,6 +48,8 @@ class Model:
         self.frames = robot.frames
         self.q = robot.home.copy()
         self.v = np.zeros(self.nv)
+        self.dynamic = False  # set to True where every state needs the mass matrix
+        self._momentum_data: Any = None  # made when it is first asked for
         self._views()
         self.update(self.q, self.v)
 
@@ -63,13 +66,16 @@ class Model:
         self.com_jacobian_view = data.Jcom.reshape((3, self.nv), order="F")
         self.com_view = data.com[0]  # (3,)
         # An SE3 is 12 numbers in a row: the rotation by columns, then the translation.
-        self.joint_placements = _se3_table(data.oMi, self.pin.njoints)  # (njoints, 12)
+        self.joint_placements = _table(data.oMi, data.oMi[0].rotation, self.pin.njoints, 12)  # (njoints, 12)
 
     def update(self, q: np.ndarray, v: np.ndarray) -> None:
         """Move to the state (q, v). Placements and joint Jacobians are ready, the rest comes on demand."""
         self.q, self.v = q, v
-        pin.computeJointJacobians(self.pin, self.data, q)
-        self._has_frames = self._has_com = self._has_drift = self._has_dynamics = False
+        self._has_frames = self._has_com = self._has_drift = self._has_dynamics = self._has_momentum = False
+        if self.dynamic:
+            self._dynamics()
+        else:
+            pin.computeJointJacobians(self.pin, self.data, q)
 
     # -- names ---------------------------------------------------------------------------------------
 
@@ -171,23 +177,68 @@ class Model:
     # -- dynamics ------------------------------------------------------------------------------------
 
     def _dynamics(self) -> None:
+        """M and h, placements and joint Jacobians, in two passes."""
         if not self._has_dynamics:
-            M = pin.crba(self.pin, self.data, self.q, pin.Convention.WORLD)
-            self._mass_matrix = np.triu(M) + np.triu(M, 1).T  # only the upper half is filled
-            self._bias = pin.nonLinearEffects(self.pin, self.data, self.q, self.v).copy()
+            pin.crba(self.pin, self.data, self.q, pin.Convention.WORLD)
+            pin.nonLinearEffects(self.pin, self.data, self.q, self.v)
             self._has_dynamics = True
+
+    def views_of_dynamics(self) -> tuple[np.ndarray, ...]:
+        """Live views of what a dynamic model finds at every state.
+
+        Twists of the joints and their accelerations at v̇ = 0 less gravity, forces through them at v̇ = 0, each in the
+        joint's own axes and of shape (njoints, 6); momentum matrix, shape (6, nv); M, of which only the upper half is
+        filled; h.
+        """
+        data, count = self.data, self.pin.njoints
+        twists = _table(data.v, data.v[0].linear, count, 6)
+        falls = _table(data.a_gf, data.a_gf[0].linear, count, 6)
+        forces = _table(data.f, data.f[0].linear, count, 6)
+        Ag, M = data.Ag.reshape((6, self.nv), order="F"), data.M.reshape((self.nv, self.nv), order="F")
+        return twists, falls, forces, Ag, M, data.nle
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of a falling body, m/s², shape (3,)."""
+        return self.pin.gravity.linear.copy()
+
+    def root_joints(self) -> np.ndarray:
+        """Indices of the joints that the world carries."""
+        return np.array([i for i in range(1, self.pin.njoints) if self.pin.parents[i] == 0], dtype=np.int64)
 
     @property
     def mass_matrix(self) -> np.ndarray:
         """M, with the rotors' inertia, shape (nv, nv)."""
         self._dynamics()
-        return self._mass_matrix
+        M = self.data.M.reshape((self.nv, self.nv), order="F")
+        return np.triu(M) + np.triu(M, 1).T  # only the upper half is filled
 
     @property
     def bias(self) -> np.ndarray:
         """h: Coriolis, centrifugal and gravity torques, shape (nv,)."""
         self._dynamics()
-        return self._bias
+        return self.data.nle.copy()
+
+    @property
+    def coriolis_matrix(self) -> np.ndarray:
+        """C, with h = C v + g(q) and Ṁ = C + Cᵀ, shape (nv, nv)."""
+        return np.array(pin.computeCoriolisMatrix(self.pin, self.data, self.q, self.v)).reshape(self.nv, self.nv)
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of gravity in the world, m/s², shape (3,)."""
+        return self.pin.gravity.linear.copy()
+
+    @property
+    def base_origin(self) -> np.ndarray:
+        """Where the base is: the first joint if it is a floating or planar one, else the world's origin, m, shape (3,)."""
+        return self.data.oMi[1].translation.copy() if self.robot.root != "fixed" else np.zeros(3)
+
+    def momentum_rate(self, a: np.ndarray) -> np.ndarray:
+        """Rate of linear momentum (N) and of angular momentum about the centre of mass (N·m), in the world, shape (6,)."""
+        rate = pin.computeCentroidalMomentumTimeVariation(self.pin, self.data, self.q, self.v, a).vector.copy()
+        self._has_drift = False  # the accelerations that `drift` reads are now those of a
+        return rate
 
     # -- configuration space -------------------------------------------------------------------------
 
@@ -199,6 +250,10 @@ class Model:
         """q ⊖ reference: the step that leads from `reference` to q."""
         return pin.difference(self.pin, reference, q)
 
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """q with quaternions, and sines and cosines of unbounded joints, of norm 1."""
+        return pin.normalize(self.pin, q)
+
     def random_configuration(self, rng: np.random.Generator, spread: float = 1.0) -> np.ndarray:
         """A configuration near home, inside the joint limits."""
         q = self.integrate(self.robot.home, spread * rng.uniform(-1.0, 1.0, self.nv))
@@ -208,10 +263,45 @@ class Model:
                 q[joint.q] = np.clip(q[joint.q], low, high)
         return q
 
+    # -- momentum ------------------------------------------------------------------------------------
 
-def _se3_table(placements: pin.StdVec_SE3, size: int) -> np.ndarray:
-    """View of a vector of SE3 as an array, shape (size, 12)."""
-    first = placements[0].rotation
+    def _centroidal(self) -> None:
+        """Momentum, its matrix and its drift, in memory of their own: others read what pinocchio would overwrite."""
+        if not self._has_momentum:
+            if self._momentum_data is None:
+                self._momentum_data = self.pin.createData()
+            data = self._momentum_data
+            pin.computeCentroidalMomentumTimeVariation(self.pin, data, self.q, self.v, np.zeros(self.nv))
+            pin.ccrba(self.pin, data, self.q, self.v)
+            self._has_momentum = True
+
+    @property
+    def momentum(self) -> np.ndarray:
+        """Linear momentum, kg·m/s, and angular momentum about the centre of mass, kg·m²/s, in the world, shape (6,)."""
+        self._centroidal()
+        return self._momentum_data.hg.vector.copy()
+
+    @property
+    def momentum_jacobian(self) -> np.ndarray:
+        """A: momentum is A v, shape (6, nv)."""
+        self._centroidal()
+        return np.array(self._momentum_data.Ag).reshape(6, self.nv)
+
+    @property
+    def momentum_drift(self) -> np.ndarray:
+        """Ȧ v: rate of the momentum when v̇ = 0, N and N·m, shape (6,)."""
+        self._centroidal()
+        return self._momentum_data.dhg.vector.copy()
+
+    @property
+    def centroidal_inertia(self) -> np.ndarray:
+        """Inertia of the whole robot about its centre of mass, as if its joints were locked, kg·m², shape (3, 3)."""
+        self._centroidal()
+        return np.array(self._momentum_data.Ig.inertia)
+
+
+def _table(items: Any, first: np.ndarray, count: int, size: int) -> np.ndarray:
+    """View of a vector of poses, twists or forces as an array, from where the first one begins, shape (count, size)."""
     address = first.__array_interface__["data"][0]
-    spread = {"data": (address, False), "shape": (size, 12), "typestr": "<f8", "version": 3}
-    return np.asarray(type("_View", (), {"__array_interface__": spread, "owner": placements})())
+    spread = {"data": (address, False), "shape": (count, size), "typestr": "<f8", "version": 3}
+    return np.asarray(type("_View", (), {"__array_interface__": spread, "owner": items})())

@@ -136,9 +136,10 @@ class Plan:
 
     def _share_out(self) -> None:
         """Who is filled by the compiled assembly, and who by Python."""
-        self.lines, self.postures = Lines(self.model), Postures(self.model)
+        contacts = self.formulation.contacts
+        self.lines = Lines(self.model, contacts)
+        self.postures = Postures(self.model, accelerations=contacts is not None)
         self.joint_boxes = Boxes(self.model, self.formulation.braking)
-        compiled = self.compiled and self.formulation.compiled_rows
         self._python: list[Block] = []
         self._python_boxes = []
         # Where hard boxes leave nothing between them the earlier wins: first what a motor cannot do.
@@ -150,12 +151,14 @@ class Plan:
         for block in self.blocks:
             if block.entry in self.boxes or isinstance(block.entry, Shaper):
                 continue
-            if compiled and block.columns is not None and Postures.takes(block.entry):
+            if self.compiled and block.columns is not None and self.postures.takes(block.entry):
                 self.postures.add(block.entry, block.columns)
-            elif compiled and block.columns is None and Lines.takes(block.entry):
+            elif self.compiled and block.columns is None and self.lines.takes(block.entry):
                 self.lines.add(block.entry, block.rows, block.scale, self.AT)
             else:
                 self._python.append(block)
+        if self.compiled:
+            self._python = self.formulation.compile(self._python, self.problem, self.lines)
         for table in (self.lines, self.postures, self.joint_boxes):
             table.finish()
 

@@ -10,11 +10,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from sot.contact import Contact
+from sot.contacts import Contacts
 from sot.entry import Entry, Tick
 from sot.features.com import CenterOfMass
 from sot.features.frame import FrameOrientation, FramePose, FramePosition
 from sot.features.joints import JointPosture
-from sot.gain import AdaptiveGain, decay
+from sot.gain import AdaptiveGain, Gain, decay, stiffness_and_damping
 from sot.gears import Following
 from sot.kernels import assembly as op
 from sot.model import Model
@@ -24,7 +26,10 @@ from sot.viability import JointBox, braked
 Framed = FramePose | FramePosition | FrameOrientation
 SHAPES: dict[type, int] = {FramePose: op.POSE, FramePosition: op.POSITION, FrameOrientation: op.ORIENTATION}
 AXES = {"local": op.LOCAL, "world": op.WORLD, "aligned": op.ALIGNED}
-SCRATCH = 18  # numbers at the end of the parameters that the kernel uses for itself
+SCRATCH = 30  # numbers at the end of the parameters that the kernel uses for itself
+# What a subclass may have a law of its own in: such a task must be asked, not compiled.
+LAWS = ("rows", "rows_of_all", "error", "jacobian", "feedforward", "bounded")
+LAWS_OF_ACCELERATION = (*LAWS, "dynamic_rows", "dynamic_rows_of_all", "drift", "target_motion")
 
 
 @runtime_checkable
@@ -36,10 +41,13 @@ class LimitsJoints(Protocol):
 
 
 class Lines:
-    """Poses, positions, orientations, centre of mass and gears: one line each (gears: one per pair of joints)."""
+    """Poses, positions, orientations, centre of mass and gears: one line each (gears: one per pair of joints).
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    At torque level, where `contacts` are given, contacts too.
+    """
+
+    def __init__(self, model: Model, contacts: Contacts | None = None) -> None:
+        self.model, self.contacts = model, contacts
         self.tasks: list[FeatureTask] = []
         self._gains: list[tuple[int, Task]] = []  # line, task
         self._lines: list[np.ndarray] = []
@@ -47,15 +55,19 @@ class Lines:
         self._support: list[int] = []
         self._fresh = True  # no target is in the table yet
 
-    @staticmethod
-    def takes(entry: Entry) -> bool:
+    def takes(self, entry: Entry) -> bool:
         """True if the kernel knows the task, and the task has no law of its own."""
         if isinstance(entry, Following):
-            return _is_plain(type(entry), Following)
-        if not isinstance(entry, FeatureTask) or not _is_plain(type(entry), FeatureTask):
+            return self._is_plain(entry, Following)
+        if isinstance(entry, Contact):
+            return self.contacts is not None and self._is_plain(entry, Contact)
+        if not isinstance(entry, FeatureTask) or not self._is_plain(entry, FeatureTask):
             return False
         feature = entry.feature
         return type(feature) is CenterOfMass or (isinstance(feature, Framed) and feature.reference_id < 0)
+
+    def _is_plain(self, entry: Entry, base: type) -> bool:
+        return _is_plain(type(entry), base, LAWS if self.contacts is None else LAWS_OF_ACCELERATION)
 
     def add(self, entry: Entry, rows: slice, scale: float, AT: np.ndarray) -> None:
         """Give an entry its line. Rows that never change are written into Aᵀ right away."""
@@ -73,6 +85,19 @@ class Lines:
             line[op.OP] = op.COM
         elif isinstance(task.feature, Framed):
             self._attach(task.feature, line, parameters)
+        if isinstance(task, Contact) and self.contacts is not None:
+            self._put_contact(task, self.contacts.place(task), line, parameters)
+
+    def _put_contact(self, contact: Contact, place: slice, line: np.ndarray, parameters: np.ndarray) -> None:
+        """A single point is held by its position, everything else by the pose of its frame."""
+        line[op.OP], line[op.FORCES], line[op.SIZE] = op.CONTACT, place.start, contact.cone.size
+        parameters[op.LARGEST] = contact.max_drift
+        basis = contact.cone.basis.T.copy()
+        if contact.point is not None:
+            line[op.SHAPE], line[op.AXES] = op.POSITION, op.ALIGNED
+            R = parameters[:9].reshape(3, 3).T
+            parameters[9:12] += R @ contact.point
+        parameters[op.BASIS : op.BASIS + basis.size] = basis.ravel()
 
     def _attach(self, feature: Framed, line: np.ndarray, parameters: np.ndarray) -> None:
         joint, T_joint_frame, columns = self.model.attachment(feature.frame_id)
@@ -84,9 +109,11 @@ class Lines:
 
     def _add_gears(self, gears: Following, rows: slice, scale: float, AT: np.ndarray) -> None:
         AT[:, rows] = scale * gears.jacobian(self.model).T
+        names = [(joint, of) for joint, of, *_ in gears.followers(self.model)]
         for row, (joint, of, ratio, offset) in enumerate(gears.pairs):
             line, parameters = self._new_line(gears, scale)
             line[op.OP], line[op.JOINT], line[op.AXES] = op.GEAR, joint, of
+            line[op.FORCES], line[op.SIZE] = (self.model.joint(name).v.start for name in names[row])
             line[op.ROW] = rows.start + row
             parameters[:2] = ratio, offset
 
@@ -113,12 +140,14 @@ class Lines:
         self.needs_com = bool((self.table[:, op.OP] == op.COM).any())
 
     def set_dt(self, dt: float) -> None:
-        """Constant gains become decay factors, which depend on dt alone."""
+        """Constant gains become factors, which depend on dt alone."""
         for k, task in self._gains:
             if not isinstance(task.gain, AdaptiveGain):
-                factors = decay(task.gain, np.ones(np.size(task.gain)), dt)
-                at = k * op.PARAMETERS + op.DECAY
-                self.parameters[at : at + (6 if factors.size == 1 else factors.size)] = factors
+                parameters = self.parameters[k * op.PARAMETERS :]
+                size = task.gain.size if isinstance(task.gain, np.ndarray) else 6
+                first, second = _factors(task.gain, size, dt, self.contacts is not None)
+                parameters[op.DECAY : op.DECAY + size] = first
+                parameters[op.DAMPING : op.DAMPING + size] = second
 
     def refresh(self, tick: Tick) -> None:
         """Copy targets that moved."""
@@ -126,7 +155,7 @@ class Lines:
         for task in self.tasks:
             if fresh or task.moving:
                 task.begin(self.model, tick)
-                _put_target(task, self.targets[at : at + op.TARGETS])
+                _put_target(task, self.targets[at : at + op.TARGETS], tick)
             at += op.TARGETS
         self._fresh = False
 
@@ -134,16 +163,21 @@ class Lines:
 class Postures:
     """Postures of joints with one coordinate each: columns of the metric."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, *, accelerations: bool = False) -> None:
+        """
+        Args:
+            model: The robot.
+            accelerations: At torque level.
+        """
+        self.model, self.accelerations = model, accelerations
         self.tasks: list[tuple[FeatureTask, slice]] = []
         self._picks: list[np.ndarray] = []
         self._fresh = True
 
-    @staticmethod
-    def takes(entry: Entry) -> bool:
+    def takes(self, entry: Entry) -> bool:
         """True for plain joints, a constant gain and no law of its own."""
-        if not isinstance(entry, FeatureTask) or not _is_plain(type(entry), FeatureTask):
+        laws = LAWS_OF_ACCELERATION if self.accelerations else LAWS
+        if not isinstance(entry, FeatureTask) or not _is_plain(type(entry), FeatureTask, laws):
             return False
         feature = entry.feature
         if not isinstance(feature, JointPosture) or isinstance(entry.gain, AdaptiveGain):
@@ -161,12 +195,13 @@ class Postures:
     def finish(self) -> None:
         """Pack the lines into arrays."""
         self.picks = np.concatenate([np.zeros((0, 2), dtype=np.int64), *self._picks])
-        self.goals = np.zeros((self.picks.shape[0], 3))
+        self.goals = np.zeros((self.picks.shape[0], 5))
 
     def set_dt(self, dt: float) -> None:
-        """Gains become decay factors."""
+        """Gains become factors."""
         for task, rows in self.tasks:
-            self.goals[rows, 1] = decay(task.gain, np.ones(task.feature.dim), dt)[task.kept]
+            first, second = _factors(task.gain, task.feature.dim, dt, self.accelerations)
+            self.goals[rows, 1], self.goals[rows, 3] = first[task.kept], second[task.kept]
 
     def refresh(self, tick: Tick) -> None:
         """Copy targets that moved."""
@@ -174,7 +209,11 @@ class Postures:
             if self._fresh or task.moving:
                 task.begin(self.model, tick)
                 self.goals[rows, 0] = task.current().value[task.kept]
-                self.goals[rows, 2] = task.feedforward(tick)[task.kept]
+                if self.accelerations:
+                    velocity, acceleration = task.target_motion(tick)
+                    self.goals[rows, 2], self.goals[rows, 4] = velocity[task.kept], acceleration[task.kept]
+                else:
+                    self.goals[rows, 2] = task.feedforward(tick)[task.kept]
         self._fresh = False
 
 
@@ -207,12 +246,21 @@ class Boxes:
         self.limits[:, -1] = -np.expm1(-self._rates * dt) / dt
 
 
-def _is_plain(kind: type, base: type) -> bool:
+def _is_plain(kind: type, base: type, laws: tuple[str, ...]) -> bool:
     """A subclass with a law of its own must be asked, not compiled."""
-    return all(getattr(kind, law) is getattr(base, law) for law in ("rows", "error", "jacobian", "feedforward"))
+    return all(getattr(kind, law) is getattr(base, law) for law in laws)
 
 
-def _put_target(task: FeatureTask, target: np.ndarray) -> None:
+def _factors(gain: Gain, size: int, dt: float, accelerations: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What errors and their rates are multiplied with: Kp and Kd, or the decay in one tick and nothing."""
+    one = np.ones(size)
+    if not accelerations:
+        return decay(gain, one, dt) * one, 0.0 * one
+    kp, kd = stiffness_and_damping(gain, one, dt)
+    return kp * one, kd * one
+
+
+def _put_target(task: FeatureTask, target: np.ndarray, tick: Tick) -> None:
     """Copy a task's target into its line of the table."""
     goal, feature = task.current(), task.feature
     matrix = target[:12].reshape(3, 4)
@@ -222,5 +270,10 @@ def _put_target(task: FeatureTask, target: np.ndarray) -> None:
         matrix[:, :3] = goal.value
     else:
         matrix[:, 3] = goal.value
-    target[op.VELOCITY : op.VELOCITY + feature.dim] = goal.velocity
-    target[op.ACCELERATION : op.ACCELERATION + feature.dim] = goal.acceleration
+    velocity, acceleration = goal.velocity, goal.acceleration
+    if isinstance(task, Contact):
+        velocity, acceleration = task.target_motion(tick)
+        if task.point is not None:
+            matrix[:, 3] = goal.value.act(task.point)
+    target[op.VELOCITY : op.VELOCITY + velocity.size] = velocity
+    target[op.ACCELERATION : op.ACCELERATION + acceleration.size] = acceleration

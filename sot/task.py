@@ -91,6 +91,10 @@ class Task(Entry):
         """J̇ v, shape (dim,)."""
         return numeric_drift(model, self.jacobian)
 
+    def bounded(self, error: np.ndarray) -> np.ndarray:
+        """What of an error is driven to zero: all of it."""
+        return error
+
     def feedforward(self, tick: Tick) -> np.ndarray | float:
         """ṡ*, the speed of the target averaged over the tick, shape (dim,)."""
         return 0.0
@@ -121,7 +125,7 @@ class Task(Entry):
     def rows_of_all(self, model: Model, tick: Tick) -> Rows:
         """J v = ṡ* − λ e, before masking."""
         error, jacobian = as_rows(self.error(model), 1), as_rows(self.jacobian(model), 2)
-        wanted = self.feedforward(tick) - decay(self.gain, error, tick.dt)
+        wanted = self.feedforward(tick) - decay(self.gain, self.bounded(error), tick.dt)
         return Rows(jacobian, wanted, wanted)
 
     def dynamic_rows_of_all(self, model: Model, tick: Tick) -> Rows:
@@ -130,7 +134,7 @@ class Task(Entry):
         velocity, acceleration = self.target_motion(tick)
         # v is what led here in the last period, so it is compared with the target's speed in the middle of that.
         rate = jacobian @ model.v - (velocity - 0.5 * tick.dt * acceleration)
-        wanted = acceleration - decay_twice(self.gain, error, rate, tick.dt) - self.drift(model)
+        wanted = acceleration - decay_twice(self.gain, self.bounded(error), rate, tick.dt) - self.drift(model)
         return Rows(jacobian, wanted, wanted)
 
     def _kept_rows(self, rows: Rows) -> Rows:

@@ -82,7 +82,7 @@ def outside_cone(controller):
     worst = 0.0
     for contact in controller.formulation.contacts:
         wrench = contact.wrench(controller.formulation.forces_of(controller.solver.x)[contact])
-        points = np.zeros((1, 3)) if contact._point is not None else contact._points_of(controller.model)
+        points = np.zeros((1, 3)) if contact.point is not None else contact._points_of(controller.model)
         angles = np.linspace(0.0, 2.0 * np.pi, 64, endpoint=False) + np.pi / 4  # holds the pyramid's own edges
         edges = [np.array([contact.friction * np.cos(a), contact.friction * np.sin(a), 1.0]) for a in angles]
         G = np.array([[*f, *np.cross(p, f)] for p in points for f in edges]).T
@@ -100,7 +100,7 @@ def test_at_rest_the_ground_carries_the_weight(name, solver):
     world = 0.0
     for contact in formulation.contacts:
         wrench = contact.wrench(formulation.forces_of(x)[contact])
-        R = np.eye(3) if contact._point is not None else controller.model.placement(contact.feature.frame_id).rotation
+        R = np.eye(3) if contact.point is not None else controller.model.placement(contact.feature.frame_id).rotation
         world += (R @ wrench[:3])[2]
     assert world == pytest.approx(robot.mass * 9.81, rel=1e-6)
     assert residual(controller, State(0.0, robot.home, np.zeros(robot.pin_model.nv)), command) < 1e-9

@@ -12,18 +12,19 @@ import math
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.limits import joint_bounds, joint_targets
 
-# Columns of the table: one line per task, or per pair of joints for gears, whose places in q are JOINT and AXES.
-OP, SHAPE, AXES, JOINT, PARAMETER, TARGET, SUPPORT, SUPPORT_END, ROW = range(9)
+# Columns of the table: one line per task, or per pair of joints for gears, whose places in q are JOINT and AXES, and in
+# v FORCES and SIZE. A contact has SIZE forces, from FORCES on.
+OP, SHAPE, AXES, JOINT, PARAMETER, TARGET, SUPPORT, SUPPORT_END, FORCES, SIZE, ROW = range(11)
 LINE = ROW + 6  # then the row of each of the six components, −1 where the mask drops it
 
-FRAME, COM, GEAR = 0, 1, 2  # OP
+FRAME, COM, GEAR, CONTACT = 0, 1, 2, 3  # OP
 POSE, POSITION, ORIENTATION = 0, 1, 2  # SHAPE
 LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
 
-# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6), adaptive gain (near, far,
-# slope), root of the weight.
-PLACEMENT, DECAY, ADAPTIVE, SCALE = 0, 12, 18, 21
-PARAMETERS = 22
+# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6; at torque level Kp), Kd (6), adaptive
+# gain (near, far, slope), root of the weight; of a contact the largest drift that is corrected, and B by columns.
+PLACEMENT, DECAY, DAMPING, ADAPTIVE, SCALE, LARGEST, BASIS = 0, 12, 18, 24, 27, 28, 29
+PARAMETERS = BASIS + 36
 # Target of a line: value (12: the upper rows of a homogeneous matrix), velocity (6), acceleration (6).
 VELOCITY, ACCELERATION, TARGETS = 12, 18, 24
 
@@ -50,9 +51,9 @@ def assemble(table, parameters, targets, support, dt, q, J, oMi, com, Jcom, AT, 
         par = parameters[line[PARAMETER] : line[PARAMETER] + PARAMETERS]
         goal = targets[line[TARGET] : line[TARGET] + TARGETS]
         if line[OP] == FRAME:
-            _place(oMi[line[JOINT]], par, R, p)
-            _frame_error(line[SHAPE], line[AXES], R, p, goal, e)
-            _frame_columns(line, par[SCALE], R, p, support, J, AT)
+            place(oMi[line[JOINT]], par, R, p)
+            frame_error(line[SHAPE], line[AXES], R, p, goal, e)
+            frame_columns(line, par[SCALE], R, p, support, J, AT)
         elif line[OP] == COM:
             for i in range(3):
                 e[i] = com[i] - goal[4 * i + 3]
@@ -65,7 +66,7 @@ def assemble(table, parameters, targets, support, dt, q, J, oMi, com, Jcom, AT, 
 
 
 @kernel
-def _place(joint, par, R, p):
+def place(joint, par, R, p):
     """World placement of a frame: T_world_frame = T_world_joint T_joint_frame."""
     for c in range(3):
         for r in range(3):
@@ -77,7 +78,7 @@ def _place(joint, par, R, p):
 
 
 @kernel
-def _frame_error(shape, axes, R, p, goal, e):
+def frame_error(shape, axes, R, p, goal, e):
     """e = s ⊖ s* for a pose (linear, angular), a position or an orientation."""
     first = 0 if shape == ORIENTATION else 3
     if shape != ORIENTATION:
@@ -161,7 +162,7 @@ def _turned(R, goal, i, x, y, z):
 
 
 @kernel
-def _frame_columns(line, scale, R, p, support, J, AT):
+def frame_columns(line, scale, R, p, support, J, AT):
     """Columns of the joints that move the frame, from pinocchio's Jacobian in the world."""
     shape, axes = line[SHAPE], line[AXES]
     angular = 0 if shape == ORIENTATION else 3

@@ -76,3 +76,15 @@ def joint_targets(picks, goals, q, target):
     """
     for i in range(picks.shape[0]):
         target[picks[i, 0]] = goals[i, 2] - goals[i, 1] * (q[picks[i, 1]] - goals[i, 0])
+
+
+@kernel
+def joint_accelerations(picks, goals, q, v, dt, target):
+    """target = s̈* − Kp (q − q*) − Kd (v − ṡ*) on the columns that postures pick.
+
+    A line of picks is (column, place in q); a line of goals is (q*, Kp, ṡ*, Kd, s̈*).
+    """
+    for i in range(picks.shape[0]):
+        c, acceleration = picks[i, 0], goals[i, 4]
+        rate = v[c] - (goals[i, 2] - 0.5 * dt * acceleration)
+        target[c] = acceleration - goals[i, 1] * (q[picks[i, 1]] - goals[i, 0]) - goals[i, 3] * rate
