@@ -28,7 +28,8 @@ from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, 
 ROUNDING = 1e-12  # by which x may pass a bound before it counts as blocked; it is then put back
 
 # Cycling guard: a constraint that left this often and comes back without a step stays until x has moved. So
-# does one that comes back at once: some level presses on it by less than the tolerance.
+# does one that comes back at once, which only rounding can bring about: leaving, x moves away from it. Where that
+# happens this often in one solve, x moves by rounding alone, and whoever comes back at once stays for good.
 PATIENCE = 4
 
 
@@ -47,8 +48,8 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         return NOT_FINITE
     looser = _start(d, w.ax)
     _set_metric(d, w)
-    _forget(w.mark)
-    locked, dropped, dropped_side = 0, -1, FREE
+    _forget(w.mark, 0)
+    locked, returns, dropped, dropped_side = 0, 0, -1, FREE
     outcome = CAPPED
     iteration = 0
     while iteration < cap:
@@ -63,11 +64,12 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         alpha, blocking, side = _step_length(d, w, looser)
         moved = _move(d, w, alpha, looser)
         if moved > TOLERANCE and iteration > 1:  # whoever makes way does not go in circles
-            _forget(w.mark)
+            _forget(w.mark, returns)
         if blocking >= 0:
             _hold(d, blocking, side)
             back = blocking == dropped and side == dropped_side
-            if alpha <= 1e-13 and (back or w.mark[blocking] >= PATIENCE):
+            returns += back
+            if (moved <= TOLERANCE or returns > PATIENCE) and (back or w.mark[blocking] >= PATIENCE):
                 w.mark[blocking] = LOCKED
                 locked += 1
             dropped = -1
@@ -153,23 +155,25 @@ def _set_metric(d, w):
 
 
 @kernel
-def _forget(mark):
+def _forget(mark, returns):
+    """Let everybody leave again; not who is locked, where constraints come back for nothing."""
     for i in range(mark.size):
-        mark[i] = 0
+        if mark[i] < LOCKED or returns <= PATIENCE:
+            mark[i] = 0
 
 
 @kernel
 def _move(d, w, alpha, looser):
-    """Step from x towards xs, inside the bounds. Returns the largest change."""
-    moved = 0.0
+    """Step from x towards xs, inside the bounds. Returns the largest change, as a part of the largest |x|, at least 1."""
+    moved, size = 0.0, 1.0
     for c in range(d.x.size):
         step = alpha * (w.xs[c] - d.x[c])
-        moved = max(moved, abs(step))
+        moved, size = max(moved, abs(step)), max(size, abs(d.x[c]))
         d.x[c] = min(max(d.x[c] + step if alpha < 1.0 else w.xs[c], d.x_lower[c]), d.x_upper[c])
     if looser:
         for r in range(d.lower.size):
             w.ax[r] += alpha * (w.t[r] - w.ax[r])
-    return moved
+    return moved / size
 
 
 @kernel

@@ -33,18 +33,21 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
     if not is_finite(problem):
         return NOT_FINITE, 0
     _start(problem, x, status)
-    drops, last = np.zeros(status.size, dtype=int), (-1, FREE)
+    drops, last, returns = np.zeros(status.size, dtype=int), (-1, FREE), 0
     for iteration in range(1, cap + 1):
         solution = equality_solution(problem, strict, x, status)
         if not np.isfinite(solution).all():  # numbers so large that their products overflow
             return NOT_FINITE, iteration
         alpha, blocking, side = _step_length(problem, x, solution, status)
-        if alpha * np.abs(solution - x).max(initial=0.0) > TOLERANCE:  # whoever makes way does not go in circles
-            drops[:] = 0
+        moved = alpha * np.abs(solution - x).max(initial=0.0) / np.abs(x).max(initial=1.0)
+        if moved > TOLERANCE:  # whoever makes way does not go in circles
+            drops[(drops < LOCKED) | (returns <= PATIENCE)] = 0
         x[:] = np.clip(x + alpha * (solution - x), problem.x_lower, problem.x_upper)
         if blocking is not None:
             _block(problem, x, status, blocking, side)
-            if alpha <= 1e-13 and ((blocking, side) == last or drops[blocking] >= PATIENCE):
+            back = (blocking, side) == last  # only rounding can bring that about: leaving, x moves away from it
+            returns += back
+            if (moved <= TOLERANCE or returns > PATIENCE) and (back or drops[blocking] >= PATIENCE):
                 drops[blocking] = LOCKED
             last = (-1, FREE)
             continue
