@@ -28,9 +28,9 @@ from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, 
 ROUNDING = 1e-12  # by which x may pass a bound before it counts as blocked; it is then put back
 
 # Cycling guard: a constraint that left this often and comes back without a step stays until x has moved. So
-# does one that comes back at once, which only rounding can bring about: leaving, x moves away from it. Where that
-# happens this often in one solve, x moves by rounding alone, and whoever comes back at once stays for good.
-PATIENCE = 4
+# does one that comes back at once: some level presses on it by less than the tolerance. Whoever left as often as
+# MOST in one solve goes in circles with others, while x moves by rounding alone: it stays for good.
+PATIENCE, MOST = 4, 10
 
 
 @entry_kernel
@@ -48,8 +48,9 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         return NOT_FINITE
     looser = _start(d, w.ax)
     _set_metric(d, w)
-    _forget(w.mark, 0)
-    locked, returns, dropped, dropped_side = 0, 0, -1, FREE
+    for i in range(n + m):
+        w.mark[i] = w.left[i] = 0
+    locked, dropped, dropped_side = 0, -1, FREE
     outcome = CAPPED
     iteration = 0
     while iteration < cap:
@@ -64,12 +65,12 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         alpha, blocking, side = _step_length(d, w, looser)
         moved = _move(d, w, alpha, looser)
         if moved > TOLERANCE and iteration > 1:  # whoever makes way does not go in circles
-            _forget(w.mark, returns)
+            _forget(w.mark, w.left)
         if blocking >= 0:
             _hold(d, blocking, side)
             back = blocking == dropped and side == dropped_side
-            returns += back
-            if (moved <= TOLERANCE or returns > PATIENCE) and (back or w.mark[blocking] >= PATIENCE):
+            still = moved <= TOLERANCE and (back or w.mark[blocking] >= PATIENCE)
+            if still or w.left[blocking] >= MOST:
                 w.mark[blocking] = LOCKED
                 locked += 1
             dropped = -1
@@ -83,6 +84,7 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         if worst < m:  # a wide step may have carried an active row past its other bound
             status[worst] = _side(w.ax[worst], lower[worst], upper[worst])
         w.mark[worst] += 1
+        w.left[worst] += 1
     info[0] = iteration
     info[1] = locked
     for k in range(strict):
@@ -155,10 +157,10 @@ def _set_metric(d, w):
 
 
 @kernel
-def _forget(mark, returns):
-    """Let everybody leave again; not who is locked, where constraints come back for nothing."""
+def _forget(mark, left):
+    """Let everybody leave again who has not left too often."""
     for i in range(mark.size):
-        if mark[i] < LOCKED or returns <= PATIENCE:
+        if left[i] < MOST:
             mark[i] = 0
 
 

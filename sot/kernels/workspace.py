@@ -48,7 +48,8 @@ Work = namedtuple(
         "ax",  # (m + n,) A x
         "free",  # (n,) free columns
         "active",  # (m + n,) rows of the working set
-        "mark",  # (m + n,) how often a constraint left the working set
+        "mark",  # (m + n,) how often a constraint left the working set since x moved
+        "left",  # (m + n,) how often it did in this solve
         "kept",  # (m + n,) constraints whose place is decided; scratch elsewhere
         "first_row",  # (levels + 2,) where a level begins in `active`
         "first_pos",  # (levels + 2,) where a level begins in y
@@ -60,7 +61,7 @@ def workspace_sizes(n: int, m: int, levels: int) -> tuple[int, int, int]:
     """Lengths of work, iwork and info for a problem of this size."""
     width = m + n
     work = n * width + n * n + width * width + n * m + 6 * n + 7 * width
-    return work, n + 3 * width + 2 * levels + 4, 4 + 2 * levels
+    return work, n + 4 * width + 2 * levels + 4, 4 + 2 * levels
 
 
 @kernel
@@ -72,7 +73,7 @@ def carve(work, iwork, n, m, levels):
     c = b + width * width
     d = c + n * m
     e = d + 6 * n
-    i = n + 3 * width
+    i = n + 4 * width
     return Work(
         work[:a].reshape(n, width),
         work[a:b].reshape(n, n),
@@ -94,7 +95,8 @@ def carve(work, iwork, n, m, levels):
         iwork[:n],
         iwork[n : n + width],
         iwork[n + width : n + 2 * width],
-        iwork[n + 2 * width : i],
+        iwork[n + 2 * width : n + 3 * width],
+        iwork[n + 3 * width : i],
         iwork[i : i + levels + 2],
         iwork[i + levels + 2 : i + 2 * levels + 4],
     )

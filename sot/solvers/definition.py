@@ -14,7 +14,7 @@ from sot.solvers.status import CAPPED, EQUAL, FREE, LOWER, NOT_FINITE, OPTIMAL, 
 TOLERANCE = 1e-9
 RANK_TOLERANCE = 1e-7
 ROUNDING = 1e-12  # by which x may pass a bound before it counts; it is then put back
-PATIENCE, LOCKED = 4, 1_000_000
+PATIENCE, MOST, LOCKED = 4, 10, 1_000_000
 
 
 def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap: int) -> tuple[int, int]:
@@ -33,7 +33,7 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
     if not is_finite(problem):
         return NOT_FINITE, 0
     _start(problem, x, status)
-    drops, last, returns = np.zeros(status.size, dtype=int), (-1, FREE), 0
+    drops, left, last = np.zeros(status.size, dtype=int), np.zeros(status.size, dtype=int), (-1, FREE)
     for iteration in range(1, cap + 1):
         solution = equality_solution(problem, strict, x, status)
         if not np.isfinite(solution).all():  # numbers so large that their products overflow
@@ -41,13 +41,12 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
         alpha, blocking, side = _step_length(problem, x, solution, status)
         moved = alpha * np.abs(solution - x).max(initial=0.0) / np.abs(x).max(initial=1.0)
         if moved > TOLERANCE:  # whoever makes way does not go in circles
-            drops[(drops < LOCKED) | (returns <= PATIENCE)] = 0
+            drops[left < MOST] = 0
         x[:] = np.clip(x + alpha * (solution - x), problem.x_lower, problem.x_upper)
         if blocking is not None:
             _block(problem, x, status, blocking, side)
-            back = (blocking, side) == last  # only rounding can bring that about: leaving, x moves away from it
-            returns += back
-            if (moved <= TOLERANCE or returns > PATIENCE) and (back or drops[blocking] >= PATIENCE):
+            still = moved <= TOLERANCE and ((blocking, side) == last or drops[blocking] >= PATIENCE)
+            if still or left[blocking] >= MOST:
                 drops[blocking] = LOCKED
             last = (-1, FREE)
             continue
@@ -57,6 +56,7 @@ def solve(problem: Problem, strict: int, x: np.ndarray, status: np.ndarray, cap:
         last = (worst, int(status[worst]))
         status[worst] = _beyond(problem, x, worst)
         drops[worst] += 1
+        left[worst] += 1
     return CAPPED, cap
 
 
