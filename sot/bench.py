@@ -25,7 +25,7 @@ from sot.state import Command, State
 from sot.task import Task
 
 WARM_UP, TICKS = 300, 2000
-DT = 0.005
+DT, TORQUE_DT = 0.005, 0.001
 NOW = np.inf  # gain: the whole error within one tick, as the tools compared with do
 SWAY = sine(amplitude=[0.0, 0.03, 0.0], frequency=0.5)
 STAGES = ("model", "rows", "solve", "command")
@@ -43,12 +43,19 @@ class Case:
         solver: Meaning of the stack.
         stack: Makes the stack.
         watched: The task whose final error is reported.
+        output: What is commanded.
     """
 
     robot: str
     solver: str
     stack: Callable[[], Stack]
     watched: str
+    output: str = "velocity"
+
+    @property
+    def dt(self) -> float:
+        """Period, s."""
+        return TORQUE_DT if self.output == "torque" else DT
 
 
 def _panda() -> Stack:
@@ -131,6 +138,57 @@ def _collisions_talos() -> Stack:
     return Stack([*limits, Collisions(only=["gripper_*", "arm_*_7_link"])], soles + com + hands + posture)
 
 
+def _standing_talos(friction: float = 0.3, torque: float = 1.0, **com: Any) -> tuple[list[Any], ...]:
+    from sot.tasks import CenterOfMass, Contact, JointLimits, Pose, Posture, TorqueLimits
+
+    corners = [[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.069, 0.069)]
+    soles = [
+        Contact(f"{side}_sole_link", corners, friction=friction, min_force=5.0, max_force=1e4)
+        for side in ("left", "right")
+    ]
+    center = [CenterOfMass(name="com", **{"gain": 10.0, "reference": SWAY, **com})]
+    hands = [Pose(f"gripper_{side}_base_link", gain=10.0, weight=0.1) for side in ("left", "right")]
+    limits = [JointLimits(), TorqueLimits(scale=torque)]
+    return [*limits, *soles], center, hands, [Posture(gain=5.0, weight=1e-3)]
+
+
+def _talos_id() -> Stack:
+    hard, com, hands, posture = _standing_talos()
+    return Stack(hard, com + hands + posture)
+
+
+def _talos_id_strict() -> Stack:
+    return Stack(*_standing_talos())
+
+
+def _talos_id_active() -> Stack:
+    """Slippery soles and motors at a third of their strength: up to six facets and three motors are at their limits."""
+    wide = sine(amplitude=[0.0, 0.05, 0.02], frequency=0.5, fade=1.0)
+    return Stack(*_standing_talos(friction=0.08, torque=0.32, reference=wide))
+
+
+def _standing(feet: list[Any], sway: float) -> Stack:
+    """Centre of mass, posture, limits."""
+    from sot.tasks import CenterOfMass, JointLimits, Posture, TorqueLimits
+
+    com = CenterOfMass(name="com", gain=10.0, reference=sine(amplitude=[0.0, sway, 0.0], frequency=0.5))
+    return Stack([JointLimits(), TorqueLimits(), *feet], [com, Posture(gain=5.0, weight=1e-3)])
+
+
+def _solo12_id() -> Stack:
+    from sot.tasks import Contact
+
+    feet = [Contact(f"{leg}_FOOT", [[0.0, 0.0, 0.0]], friction=0.3, min_force=0.1) for leg in ("FL", "FR", "HL", "HR")]
+    return _standing(feet, 0.01)
+
+
+def _g1_id() -> Stack:
+    from sot.tasks import Contact
+
+    feet = [Contact(f"{side}_ankle_roll_link", friction=0.3, min_force=1.0) for side in ("left", "right")]
+    return _standing(feet, 0.02)
+
+
 CASES = {
     "panda-ik": Case("panda", "weighted", _panda, "hand"),
     "talos-ik": Case("talos", "weighted", _talos, "com"),
@@ -139,6 +197,11 @@ CASES = {
     "user-task": Case("talos", "weighted", _user_task, "com"),
     "collisions-panda": Case("panda", "weighted", _collisions_panda, "hand"),
     "collisions-talos": Case("talos", "weighted", _collisions_talos, "com"),
+    "talos-id": Case("talos", "weighted", _talos_id, "com", "torque"),
+    "talos-id-strict": Case("talos", "hierarchical", _talos_id_strict, "com", "torque"),
+    "talos-id-active": Case("talos", "hierarchical", _talos_id_active, "com", "torque"),
+    "solo12-id": Case("solo12", "weighted", _solo12_id, "com", "torque"),
+    "g1-id": Case("g1", "weighted", _g1_id, "com", "torque"),
 }
 
 
@@ -185,7 +248,7 @@ Step = Callable[[Controller, State], tuple[Command, list[float]]]
 
 def _measure(case: Case, robot: Description, ticks: int, step: Step) -> dict[str, Any]:
     """Run the case once with the given way to step; times in µs."""
-    controller = Controller(robot, case.stack(), solver=case.solver, dt=DT)  # type: ignore[arg-type]
+    controller = Controller(robot, case.stack(), solver=case.solver, dt=case.dt, output=case.output)  # type: ignore[arg-type]
     state = State(0.0, robot.home.copy(), np.zeros(controller.model.nv))
     times, active = [], []
     gc.collect()
@@ -195,8 +258,8 @@ def _measure(case: Case, robot: Description, ticks: int, step: Step) -> dict[str
             command, spent = step(controller, state)
             times.append(spent)
             active.append(np.count_nonzero(np.abs(controller.solver.status) == 1))
-            q = controller.model.integrate(state.q, command.v * DT)
-            state = State((k + 1) * DT, q, command.v)
+            q = controller.model.integrate(state.q, command.v * case.dt)
+            state = State((k + 1) * case.dt, q, command.v)
     finally:
         gc.enable()
     error = _final_error(controller, case.watched, state)
@@ -219,7 +282,7 @@ def _staged_step(controller: Controller, state: State) -> tuple[Command, list[fl
     marks.append(perf_counter_ns())
     phase.solve(controller.max_iterations, None)
     marks.append(perf_counter_ns())
-    command = controller.finish_tick(phase.solver.x.copy())
+    command = controller.finish_tick(controller.formulation.outcome(phase.solver.x).copy())
     marks.append(perf_counter_ns())
     return command, np.diff(marks).astype(float).tolist()
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sot.compiled_dynamics import CompiledDynamics
 from sot.contact import Contact
 from sot.contacts import Contacts
 from sot.entry import Box, Entry, Load, Rows, Shaper, Tick
 from sot.errors import TaskError
-from sot.formulation import asked, boxed
-from sot.kernels import torques as kernel
+from sot.formulation import Measure, asked, boxed
 from sot.kernels.torques import accelerations_and_torques
+from sot.laws import Friction, Unactuated
 from sot.model import Model
 from sot.plan import Levels
 from sot.problem import Problem
@@ -37,46 +38,6 @@ if TYPE_CHECKING:
 GRAVITY = 9.81  # m/s²
 TANGENTIAL, NORMAL = 1e-2, 3e-3  # roots of the forces' weights in the last cost, against 1 for a posture
 BRAKING = 0.5  # part of what the motors can do that is left for braking in front of joint limits
-
-
-class Unactuated(Entry):
-    """Joints without a motor have no torque: a floating base."""
-
-    kind = "unactuated"
-    limits_motors = True
-
-    def __init__(self, columns: np.ndarray, names: list[str]) -> None:
-        super().__init__(name="floating_base")
-        self.columns, self._names = columns, names
-        self._none = np.zeros(columns.size)
-
-    def rows(self, model: Model, tick: Tick) -> Rows:
-        raise TaskError(f"{self.name}: has rows at torque level only")
-
-    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
-        return Rows(np.eye(model.nv)[self.columns], self._none, self._none, on="torque")
-
-    def labels(self, count: int) -> list[str]:
-        return self._names
-
-
-class Friction(Entry):
-    """The cone of a contact's forces."""
-
-    kind = "friction"
-
-    def __init__(self, contact: Contact) -> None:
-        super().__init__(name=f"forces of {contact.name}")
-        self.contact = contact
-
-    def rows(self, model: Model, tick: Tick) -> Rows:
-        raise TaskError(f"{self.name}: has rows at torque level only")
-
-    def labels(self, count: int) -> list[str]:
-        return [*(f"friction {i}" for i in range(count - 1)), "normal force"]
-
-    def units(self, count: int) -> list[str]:
-        return [""] * count
 
 
 class Dynamics:
@@ -108,7 +69,7 @@ class Dynamics:
         self.torques = np.zeros((self.size, model.nv))  # transposed: τ = x · this + h
         self.bias = np.zeros(model.nv)  # h, less known loads
         self.load = np.zeros(model.nv)
-        self._compiled: Compiled | None = None
+        self._compiled: CompiledDynamics | None = None
         self._motors, self.geared = _motors(model), bool(model.robot.mimics)
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
         self._cholesky = np.zeros((self._free.size + 1, max(self._free.size, 1)))  # room for what `outcome` solves
@@ -174,7 +135,7 @@ class Dynamics:
     # -- every tick ------------------------------------------------------------------------------------
 
     def compile(self, blocks: list[Block], problem: Problem, lines: Lines) -> list[Block]:
-        self._compiled = Compiled(self, lines, problem)
+        self._compiled = CompiledDynamics(self, lines, problem)
         return [block for block in blocks if not self._compiled.takes(block)]
 
     def begin(self, tick: Tick) -> None:
@@ -251,6 +212,17 @@ class Dynamics:
 
     # -- results ---------------------------------------------------------------------------------------
 
+    def measure(self, entry: Entry, tick: Tick) -> Measure:
+        """Rows on torques and forces are counted in weights of the robot, torques from what no motion needs."""
+        if isinstance(entry, Friction):
+            return Measure("force", self.unit)
+        if isinstance(entry, Shaper):
+            return Measure()
+        rows = entry.dynamic_rows(self.model, tick)
+        if rows.on == "torque":
+            return Measure("torque", self.unit, rows.A @ self._motors @ self.bias)
+        return Measure(rows.on, self.unit if rows.on == "force" else 1.0)
+
     def outcome(self, x: np.ndarray) -> np.ndarray:
         """(v̇, τ): what commands of two versions of a stack are blended from.
 
@@ -261,15 +233,14 @@ class Dynamics:
         accelerations_and_torques(self.torques, self.bias, x, self._free, self._cholesky, outcome)
         x[self._free] = outcome[self._free]
         if self.geared:
-            outcome[nv:] = self._motors @ outcome[nv:]
+            outcome[nv:] = np.where(self._actuated, self._motors @ outcome[nv:], 0.0)
         return outcome
 
     def command(self, outcome: np.ndarray, tick: Tick) -> Command:
         """The command: torques, and the state after the tick."""
         model, nv = self.model, self.model.nv
         v = model.v + tick.dt * outcome[:nv]
-        tau = np.where(self._actuated, outcome[nv:], 0.0)
-        return Command(tick.time, v, model.integrate(model.q, tick.dt * v), tau)
+        return Command(tick.time, v, model.integrate(model.q, tick.dt * v), outcome[nv:])
 
     def forces_of(self, x: np.ndarray) -> dict[Contact, np.ndarray]:
         """y of each contact, N and N·m."""
@@ -289,60 +260,6 @@ class Dynamics:
         for contact in self.contacts:
             share = np.clip(self.unit / len(self.contacts), contact.min_force, contact.max_force)
             x[self._place(contact)] = share / self.unit * contact.cone.inner
-
-
-class Compiled:
-    """What one compiled call writes: the equation of motion, tables of tasks, bounds on torques, friction cones."""
-
-    def __init__(self, dynamics: Dynamics, lines: Lines, problem: Problem) -> None:
-        self.dynamics, self._problem = dynamics, problem
-        model = dynamics.model
-        self._views = model.views_of_dynamics()
-        self._roots = model.root_joints()
-        self._constants = np.zeros(kernel.CONSTANTS)
-        self._constants[: kernel.COM_DRIFT] = model.mass, dynamics.unit, *model.gravity
-        self._bounded: list[tuple[Entry, slice, Rows]] = []  # who bounds torques, its motors, what it said last
-        self._motors, self._torques = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3))
-        self._by_python = [contact for contact in dynamics.contacts if contact not in lines.tasks]
-
-    def takes(self, block: Block) -> bool:
-        """Rows that only pick torques of joints, and cones, which never change."""
-        if isinstance(block.entry, Friction):
-            cone = self.dynamics.cone(block.entry.contact)
-            self._problem.A[block.rows] = block.scale * cone.A
-            self._problem.lower[block.rows], self._problem.upper[block.rows] = cone.lower, cone.upper
-            return True
-        if not block.entry.limits_motors or self.dynamics.geared:
-            return False
-        self._add_motors(block)
-        return True
-
-    def _add_motors(self, block: Block) -> None:
-        tick = Tick(0.0, 1e-3, np.zeros(self.dynamics.model.nv), self.dynamics.contacts)
-        rows = block.entry.dynamic_rows(self.dynamics.model, tick)
-        start, count = len(self._motors), rows.lower.size
-        motors = np.column_stack([np.arange(block.rows.start, block.rows.stop), np.argmax(rows.A, axis=1)])
-        torques = np.column_stack([rows.lower, rows.upper, np.full(count, block.scale)])
-        self._motors, self._torques = np.vstack([self._motors, motors]), np.vstack([self._torques, torques])
-        self._bounded.append((block.entry, slice(start, start + count), rows))
-
-    def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
-        dynamics = self.dynamics
-        model, (twists, falls, forces, Ag, M, nle) = dynamics.model, self._views
-        for entry, place, before in self._bounded:
-            rows = entry.dynamic_rows(model, tick)
-            if rows.lower is not before.lower or rows.upper is not before.upper:
-                self._torques[place, 0], self._torques[place, 1] = rows.lower, rows.upper
-        crossed = kernel.fill_dynamics(
-            lines.table, lines.parameters, lines.targets, lines.support, self._constants, self._roots, tick.dt,
-            model.q, model.v, model.world_jacobian, model.joint_placements, twists, falls, forces, model.com_view,
-            Ag, M, nle, dynamics.load, self._motors, self._torques, AT, problem.lower, problem.upper,
-            dynamics.torques, dynamics.bias, postures.picks, postures.goals, boxes.index, boxes.limits,
-            problem.target, problem.x_lower, problem.x_upper,
-        )  # fmt: skip
-        for contact in self._by_python:
-            dynamics.put_forces(contact, tick)
-        return crossed
 
 
 def _motors(model: Model) -> np.ndarray:

@@ -2,8 +2,8 @@
 
     J v̇ = s̈* − Kp e − Kd ė − J̇v
 
-Velocities and drifts of frames come from pinocchio's pass for h: `data.v`, and `data.a_gf`, the accelerations of all joints
-at v̇ = 0 against a world that falls upwards. The readable definition is in `sot.task` and `sot.contact`.
+Velocities and drifts of frames come from pinocchio's pass for h: `data.v`, and `data.a_gf`, the accelerations of all
+joints at v̇ = 0 against a world that falls upwards. The readable definition is in `sot.task` and `sot.contact`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from sot.kernels.assembly import (
     GEAR,
     JOINT,
     LARGEST,
-    LOCAL,
     OP,
     ORIENTATION,
     PARAMETER,
@@ -50,8 +49,11 @@ from sot.kernels.compiler import kernel
 
 
 @kernel
-def accelerate(table, parameters, targets, support, dt, q, v, J, oMi, twists, falls, com, Ag, mass, com_drift, gravity, AT, lower, upper, TT, unit):  # fmt: skip
-    """Write the rows of every line of the table, and the columns of Aᵀ's torques that belong to contact forces."""
+def accelerate(
+    table, parameters, targets, support, dt, q, v, J, oMi, twists, falls, com, Ag, mass, com_drift, gravity, AT, lower,
+    upper, TT, unit,
+):  # fmt: skip
+    """Write the rows of every line of the table, and what contact forces do to the joints into TT."""
     R = parameters[-9:]  # scratch at the end: rotation by columns, position, error, its rate, drift
     p = parameters[-12:-9]
     e = parameters[-18:-12]
@@ -62,10 +64,10 @@ def accelerate(table, parameters, targets, support, dt, q, v, J, oMi, twists, fa
         par = parameters[line[PARAMETER] : line[PARAMETER] + PARAMETERS]
         goal = targets[line[TARGET] : line[TARGET] + TARGETS]
         if line[OP] == FRAME or line[OP] == CONTACT:
-            joint = line[JOINT]
-            place(oMi[joint], par, R, p)
-            frame_error(line[SHAPE], line[AXES], R, p, goal, e)
-            _frame_motion(line[SHAPE], line[AXES], oMi[joint], par, R, p, twists[joint], falls[joint], gravity, rate, drift)
+            i, shape, axes = line[JOINT], line[SHAPE], line[AXES]
+            place(oMi[i], par, R, p)
+            frame_error(shape, axes, R, p, goal, e)
+            _frame_motion(shape, axes, oMi[i], par, R, p, twists[i], falls[i], gravity, rate, drift)
             if line[OP] == CONTACT:
                 _contact_rows(line, par, goal, R, p, support, J, e, rate, drift, AT, TT, v.size, unit)
             else:
@@ -80,14 +82,10 @@ def accelerate(table, parameters, targets, support, dt, q, v, J, oMi, twists, fa
 
 @kernel
 def _frame_motion(shape, axes, joint, par, R, p, twist, fall, gravity, rate, drift):
-    """J v and J̇v of a frame, from the twist of its joint and from its acceleration at v̇ = 0, both in the joint's axes."""
-    x, y, z = par[9], par[10], par[11]
-    # at the frame's origin, still in the joint's axes: linear + angular × arm
-    vx, vy, vz = twist[0] + twist[4] * z - twist[5] * y, twist[1] + twist[5] * x - twist[3] * z, twist[2] + twist[3] * y - twist[4] * x  # fmt: skip
-    ax, ay, az = fall[0] + fall[4] * z - fall[5] * y, fall[1] + fall[5] * x - fall[3] * z, fall[2] + fall[3] * y - fall[4] * x  # fmt: skip
-    vx, vy, vz = _turn(joint, vx, vy, vz)
+    """J v and J̇v of a frame, from its joint's twist and acceleration at v̇ = 0, both in the joint's axes."""
+    vx, vy, vz = _at_frame(joint, par, twist)
     wx, wy, wz = _turn(joint, twist[3], twist[4], twist[5])
-    ax, ay, az = _turn(joint, ax, ay, az)
+    ax, ay, az = _at_frame(joint, par, fall)
     ax, ay, az = ax + gravity[0], ay + gravity[1], az + gravity[2]
     bx, by, bz = _turn(joint, fall[3], fall[4], fall[5])
     if axes == ALIGNED or shape == POSITION:  # of the point itself: + ω × v
@@ -107,6 +105,13 @@ def _frame_motion(shape, axes, joint, par, R, p, twist, fall, gravity, rate, dri
     if shape != POSITION:
         rate[angular], rate[angular + 1], rate[angular + 2] = wx, wy, wz
         drift[angular], drift[angular + 1], drift[angular + 2] = bx, by, bz
+
+
+@kernel
+def _at_frame(joint, par, u):
+    """Linear part of a twist at the frame's origin, linear + angular × arm, in the axes of the world."""
+    x, y, z = par[9], par[10], par[11]
+    return _turn(joint, u[0] + u[4] * z - u[5] * y, u[1] + u[5] * x - u[3] * z, u[2] + u[3] * y - u[4] * x)
 
 
 @kernel

@@ -21,8 +21,8 @@ FRAME, COM, GEAR, CONTACT = 0, 1, 2, 3  # OP
 POSE, POSITION, ORIENTATION = 0, 1, 2  # SHAPE
 LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
 
-# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6; at torque level Kp), Kd (6), adaptive
-# gain (near, far, slope), root of the weight; of a contact the largest drift that is corrected, and B by columns.
+# Parameters of a line: frame placement (12; or ratio and offset), decay factors (6; at torque level Kp), Kd (6),
+# adaptive gain (near, far, slope), root of the weight; of a contact its `max_drift`, and B by columns.
 PLACEMENT, DECAY, DAMPING, ADAPTIVE, SCALE, LARGEST, BASIS = 0, 12, 18, 24, 27, 28, 29
 PARAMETERS = BASIS + 36
 # Target of a line: value (12: the upper rows of a homogeneous matrix), velocity (6), acceleration (6).

@@ -13,9 +13,11 @@ from sot.kernels import distance as at
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.corners import find_corners
 from sot.kernels.distance import CORNERS, to_body, to_plane
+from sot.kernels.limits import brake
 
 A_SIDE, B_SIDE, SLOT, CHOSEN, PAIR = range(5)  # columns of the table of pairs
 TWIST, OBSTACLE = 12, 18  # an obstacle: placement as pinocchio has it (12), velocity of its origin, angular velocity
+BRAKES, DAMPER, BACK, END, BRAKE = range(5)  # deceleration, λ, recovery speed, power at the end of the zone
 LEAST_ZONE = 0.1  # part of the influence zone that is left, however many pairs are nearer
 
 
@@ -215,6 +217,38 @@ def _zone(memory, settings, order, slots, count):
         nearest_left_out = memory[order[slots], at.DISTANCE] - settings[at.MARGIN]
         return min(zone, max(nearest_left_out, LEAST_ZONE * zone))
     return zone
+
+
+@entry_kernel
+def barrier_bounds(v, dt, brakes, memory, settings, order, slots, count, AT, speeds, lower):
+    """Bounds on A v̇, see `sot.collision.barrier`.
+
+    `speeds` holds what obstacles come nearer by themselves, −inf in rows that are not used.
+    """
+    width = _zone(memory, settings, order, slots.shape[0], count)
+    for r in range(lower.shape[0]):
+        lower[r] = -math.inf
+        if speeds[r] == -math.inf:
+            continue
+        speed = speeds[r]
+        for c in range(AT.shape[0]):
+            speed -= AT[c, r] * v[c]
+        delta = memory[slots[r // CORNERS], at.CORNER + 4 * (r % CORNERS) + 3] - settings[at.MARGIN]
+        end = (max(delta, 0.0) / width) ** brakes[END]
+        spare = brakes[BRAKES] * end / max(1.0 - end, 1e-12)
+        lower[r] = -_most_change(delta, speed, dt, brakes) - spare
+
+
+@kernel
+def _most_change(delta, speed, dt, brakes):
+    """Largest change of the speed at which two bodies come nearer."""
+    loss = -math.expm1(-brakes[DAMPER] * dt) / dt
+    before = max(brake(delta + 2.0 * dt * speed, loss, brakes[BRAKES], dt), -brakes[BACK])
+    now = max(brake(delta + dt * speed, loss, brakes[BRAKES], dt), -brakes[BACK])
+    along, left = (now - before) / dt, before - speed
+    if left >= 0.0:
+        return along + loss * left
+    return max(along + left / dt, along - brakes[BRAKES])
 
 
 @kernel

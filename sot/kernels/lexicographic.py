@@ -48,8 +48,8 @@ def solve(AT, lower, upper, offsets, strict, x_lower, x_upper, metric, target, x
         return NOT_FINITE
     looser = _start(d, w.ax)
     _set_metric(d, w)
-    for i in range(n + m):
-        w.mark[i] = w.left[i] = 0
+    w.left[:] = 0
+    w.mark[:] = 0
     locked, dropped, dropped_side = 0, -1, FREE
     outcome = CAPPED
     iteration = 0
@@ -166,7 +166,7 @@ def _forget(mark, left):
 
 @kernel
 def _move(d, w, alpha, looser):
-    """Step from x towards xs, inside the bounds. Returns the largest change, as a part of the largest |x|, at least 1."""
+    """Step from x towards xs, inside the bounds. Returns the largest change, as a part of the largest |x| or of 1."""
     moved, size = 0.0, 1.0
     for c in range(d.x.size):
         step = alpha * (w.xs[c] - d.x[c])

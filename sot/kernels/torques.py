@@ -16,6 +16,9 @@ from sot.kernels.limits import joint_accelerations, joint_bounds
 MASS, UNIT, GRAVITY = 0, 1, 2  # constants: total mass, N per unit of force, gravity (3)
 COM_DRIFT = 5  # then, found anew at every tick, the acceleration of the centre of mass at v̇ = 0 (3)
 CONSTANTS = 8
+# Of a motor: torques at rest, root of the weight, how torques fall with speed (see `sot.motors`).
+LOWER, UPPER, SCALE, CORNER, SLOPE = range(5)
+MOTOR = 5
 
 
 @entry_kernel
@@ -30,7 +33,7 @@ def fill_dynamics(
         table, parameters, targets, support, dt, q, v, J, oMi, twists, falls, com, Ag, constants[MASS],
         constants[COM_DRIFT:], constants[GRAVITY:COM_DRIFT], AT, lower, upper, TT, constants[UNIT],
     )  # fmt: skip
-    _torque_rows(motors, torques, TT, bias, constants[UNIT], AT, lower, upper)
+    _torque_rows(motors, torques, v, TT, bias, constants[UNIT], AT, lower, upper)
     joint_accelerations(picks, goals, q, v, dt, target)
     nv = v.size
     crossed = joint_bounds(box_index, box_limits, q, v, dt, x_lower[:nv], x_upper[:nv])
@@ -62,46 +65,66 @@ def _equation_of_motion(M, nle, load, TT, bias):
 
 
 @kernel
-def _torque_rows(motors, torques, TT, bias, unit, AT, lower, upper):
-    """Bounds on the torques of single joints. A line of motors is (row, joint), of torques (lower, upper, scale)."""
+def _torque_rows(motors, torques, v, TT, bias, unit, AT, lower, upper):
+    """Bounds on the torques of single joints. A line of motors is (row, joint)."""
     for k in range(motors.shape[0]):
-        row, joint = motors[k, 0], motors[k, 1]
-        scale = torques[k, 2] / unit
-        lower[row] = scale * (torques[k, 0] - bias[joint])
-        upper[row] = scale * (torques[k, 1] - bias[joint])
+        row, joint, motor = motors[k, 0], motors[k, 1], torques[k]
+        scale = motor[SCALE] / unit
+        lower[row] = scale * (motor[LOWER] * _left(motor, -v[joint]) - bias[joint])
+        upper[row] = scale * (motor[UPPER] * _left(motor, v[joint]) - bias[joint])
     for c in range(TT.shape[0]):
         source, goal = TT[c], AT[c]
         for k in range(motors.shape[0]):
-            goal[motors[k, 0]] = torques[k, 2] / unit * source[motors[k, 1]]
+            goal[motors[k, 0]] = torques[k, SCALE] / unit * source[motors[k, 1]]
+
+
+@kernel
+def _left(motor, speed):
+    """Part of the torque that is left in a direction, at a speed in that direction; see `sot.motors`."""
+    return min(max(1.0 - (speed - motor[CORNER]) * motor[SLOPE], 0.0), 1.0)
 
 
 @entry_kernel
 def accelerations_and_torques(TT, bias, x, free, L, out):
     """out = (v̇, τ). What is left of a torque where no motor is (`free`) becomes acceleration: M_ff Δv̇ = −τ_f."""
-    nv, k = bias.size, free.size
+    nv = bias.size
     for c in range(nv):
         out[c] = x[c]
     _torques(TT, bias, x, out)
-    if k == 0:
-        return
-    for i in range(k):  # Cholesky of M_ff, in place in L; L[k] is the right-hand side
+    _cholesky(TT, free, L)
+    step = L[free.size]
+    for i in range(free.size):
+        step[i] = -out[nv + free[i]]
+    _solve(L, free.size, step)
+    for i in range(free.size):
+        out[free[i]] += step[i]
+    _shift(TT, free, step, out)
+    for i in range(free.size):
+        out[nv + free[i]] = 0.0
+
+
+@kernel
+def _cholesky(TT, free, L):
+    """M_ff = L Lᵀ."""
+    for i in range(free.size):
         for j in range(i + 1):
             value = TT[free[i], free[j]]
             for c in range(j):
                 value -= L[i, c] * L[j, c]
             L[i, j] = math.sqrt(value) if i == j else value / L[j, j]
-    for i in range(k):
-        value = -out[nv + free[i]]
+
+
+@kernel
+def _solve(L, size, b):
+    """L Lᵀ x = b, in place."""
+    for i in range(size):
         for c in range(i):
-            value -= L[i, c] * L[k, c]
-        L[k, i] = value / L[i, i]
-    for i in range(k - 1, -1, -1):
-        value = L[k, i]
-        for c in range(i + 1, k):
-            value -= L[c, i] * L[k, c]
-        L[k, i] = value / L[i, i]
-        out[free[i]] += L[k, i]
-    _shift(TT, free, L[k], out)
+            b[i] -= L[i, c] * b[c]
+        b[i] /= L[i, i]
+    for i in range(size - 1, -1, -1):
+        for c in range(i + 1, size):
+            b[i] -= L[c, i] * b[c]
+        b[i] /= L[i, i]
 
 
 @kernel
