@@ -9,7 +9,7 @@ import numpy as np
 from sot.entry import Entry, Tick
 from sot.kernels import torques as kernel
 from sot.laws import Friction, Unactuated
-from sot.motors import Motors
+from sot.motors import LimitsMotors
 from sot.problem import Problem
 from sot.tables import Boxes, Lines, Postures
 
@@ -50,8 +50,8 @@ class CompiledDynamics:
         start, count = len(self._motors), rows.lower.size
         table = np.zeros((count, kernel.MOTOR))
         table[:, kernel.LOWER], table[:, kernel.UPPER], table[:, kernel.SCALE] = rows.lower, rows.upper, block.scale
-        curve = getattr(block.entry, "motors", None)
-        if isinstance(curve, Motors):  # the kernel knows how they fall with speed
+        if isinstance(block.entry, LimitsMotors):  # the kernel knows how they fall with speed
+            curve = block.entry.motors
             table[:, kernel.LOWER], table[:, kernel.UPPER] = -curve.limit, curve.limit
             table[:, kernel.CORNER], table[:, kernel.SLOPE] = curve.corner, curve.slope
         elif not isinstance(block.entry, Unactuated):

@@ -25,6 +25,7 @@ from sot.formulation import Measure, asked, boxed
 from sot.kernels.torques import accelerations_and_torques
 from sot.laws import Friction, Unactuated
 from sot.model import Model
+from sot.motors import LimitsMotors
 from sot.plan import Levels
 from sot.problem import Problem
 from sot.state import Command
@@ -74,7 +75,7 @@ class Dynamics:
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
         self._cholesky = np.zeros((self._free.size + 1, max(self._free.size, 1)))  # room for what `outcome` solves
         self._actuated = model.robot.actuated
-        self.braking = _braking(model)
+        self.braking = _braking(model, levels[0])
         model.dynamic = True
 
     def _add(self, contact: Contact, level: int) -> None:
@@ -270,10 +271,16 @@ def _motors(model: Model) -> np.ndarray:
     return motors
 
 
-def _braking(model: Model) -> np.ndarray:
+def _braking(model: Model, hard: tuple[Entry, ...]) -> np.ndarray:
     """Deceleration that every joint is taken to be capable of, at home, rad/s² or m/s², shape (nv,)."""
     effort = np.array(model.pin.effortLimit)
     effort[~(effort > 0.0)] = np.inf
+    for entry in hard:
+        if entry.limits_motors:
+            entry.setup(model)
+        if isinstance(entry, LimitsMotors):
+            columns = entry.motors.columns
+            effort[columns] = np.minimum(effort[columns], entry.motors.limit)
     q, v = model.q, model.v
     model.update(model.robot.home, np.zeros(model.nv))
     braking = BRAKING * effort / np.diag(model.mass_matrix)

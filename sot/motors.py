@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -67,6 +68,16 @@ class Motors:
         lower, upper = self.bounds(v)
         torque = tau[self.columns]
         return float(np.max([torque - upper, lower - torque], initial=0.0))
+
+
+@runtime_checkable
+class LimitsMotors(Protocol):
+    """An entry that bounds the torques of motors by what they can do, which the compiled rows know."""
+
+    motors: Motors
+
+    def setup(self, model: Model) -> None:
+        """Look up names; `motors` are known afterwards."""
 
 
 def motors(

@@ -45,7 +45,7 @@ class Task(Entry):
         """
         Args:
             name: Name in reports and look-ups.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep: a boolean per row, or the labels of the rows ("xz", ["x", "z"]).
         """
@@ -185,7 +185,7 @@ class FeatureTask(Task):
             reference: Where it should go: a value, or a reference such as `sot.move(...)`. By default it
                 stays where it is when the task becomes active.
             name: Name in reports and look-ups.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep.
         """

@@ -105,12 +105,19 @@ def _union(node: Node, kinds: tuple[Any, ...]) -> Any:
     if not fitting:
         raise node.error(f"expected {_one_of(kinds)}, got {node.shown()}")
     errors: list[ConfigError] = []
-    for kind in fitting:
+    for kind in sorted(fitting, key=lambda kind: -_known_keys(node, kind)):
         try:
             return build(node, kind)
         except ConfigError as error:
             errors.append(error)
     raise errors[0]
+
+
+def _known_keys(node: Node, kind: Any) -> int:
+    """How many keys of a mapping a class knows: the one that knows most is meant."""
+    if not node.is_mapping or not isinstance(kind, type) or _is_scalar(kind) or kind in (*_LISTS, *_DICTS):
+        return 0
+    return len(node.mapping().keys() & _parameters(kind).keys())
 
 
 def _fits(node: Node, kind: Any) -> bool:
