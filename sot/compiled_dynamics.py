@@ -65,13 +65,12 @@ class CompiledDynamics:
         for entry, place in self._bounded:
             rows = entry.dynamic_rows(model, tick)
             self._torques[place, kernel.LOWER], self._torques[place, kernel.UPPER] = rows.lower, rows.upper
-        crossed = kernel.fill_dynamics(
+        for contact in self._by_python:
+            dynamics.put_forces(contact, tick)
+        return kernel.fill_dynamics(
             lines.table, lines.parameters, lines.targets, lines.support, self._constants, self._roots, tick.dt,
             model.q, model.v, model.world_jacobian, model.joint_placements, twists, falls, forces, model.com_view,
             Ag, M, nle, dynamics.load, self._motors, self._torques, AT, problem.lower, problem.upper,
             dynamics.torques, dynamics.bias, postures.picks, postures.goals, boxes.index, boxes.limits,
             problem.target, problem.x_lower, problem.x_upper,
         )  # fmt: skip
-        for contact in self._by_python:
-            dynamics.put_forces(contact, tick)
-        return crossed

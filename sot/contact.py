@@ -15,8 +15,9 @@ from sot.gain import Gain
 from sot.lie import skew
 from sot.model import ALIGNED, Model
 from sot.reference import Reference
+from sot.sketch import Drawing
 from sot.task import FeatureTask
-from sot.wrench_cone import checked_points, wrench_cone
+from sot.wrench_cone import WrenchCone, checked_points, wrench_cone
 
 
 class Contact(FeatureTask):
@@ -29,6 +30,7 @@ class Contact(FeatureTask):
     Attributes:
         cone: What it can push, known after `setup`.
         point: The point in the frame, m, if it touches at just one.
+        push: From y to the wrench on the robot, shape (6, r); what is held still is its dual.
     """
 
     kind = "contact"
@@ -93,9 +95,13 @@ class Contact(FeatureTask):
         points = self._touching = self._points_of(model)
         self.point = points[0] if len(points) == 1 else None
         # A single point has no orientation of its own: its forces are written in the axes of the world.
-        touching = points if self.point is None else np.zeros((1, 3))
-        self.cone = wrench_cone(touching, self.normal, self.friction, self.facets)
+        self.cone = self._cone(points if self.point is None else np.zeros((1, 3)))
+        self.push = self.cone.basis
         self._fit(self.cone.size)
+
+    def _cone(self, points: np.ndarray) -> WrenchCone:
+        """What these points can push."""
+        return wrench_cone(points, self.normal, self.friction, self.facets)
 
     def _points_of(self, model: Model) -> np.ndarray:
         """Those given, those of the robot's foot, or the frame's origin."""
@@ -117,11 +123,21 @@ class Contact(FeatureTask):
         return error if norm <= self.max_drift else error * (self.max_drift / norm)
 
     def jacobian(self, model: Model) -> np.ndarray:
-        """Bᵀ J: the generalised force of y is its transpose times y, shape (r, nv)."""
+        """Bᵀ J, shape (r, nv)."""
+        J = self._velocities(model)
+        return self.cone.basis[: len(J)].T @ J
+
+    def force_jacobian(self, model: Model) -> np.ndarray:
+        """The generalised force of y is its transpose times y, shape (r, nv)."""
+        J = self._velocities(model)
+        return self.push[: len(J)].T @ J
+
+    def _velocities(self, model: Model) -> np.ndarray:
+        """Jacobian of the frame in its own axes, shape (6, nv); of a single point in those of the world, (3, nv)."""
         if self.point is None:
-            return self.cone.basis.T @ super().jacobian(model)
-        J, arm = model.jacobian(self._frame_id, ALIGNED), self._arm(model)
-        return self.cone.basis[:3].T @ (J[:3] - skew(arm) @ J[3:])
+            return super().jacobian(model)
+        J = model.jacobian(self._frame_id, ALIGNED)
+        return J[:3] - skew(self._arm(model)) @ J[3:]
 
     def drift(self, model: Model) -> np.ndarray:
         if self.point is None:
@@ -153,16 +169,16 @@ class Contact(FeatureTask):
 
     def wrench(self, y: np.ndarray) -> np.ndarray:
         """Force and torque on the robot: in the frame's axes about its origin; of a point in the world's, about it."""
-        return self.cone.basis @ y
+        return self.push @ y
 
     def wrenches_in_world(self, model: Model, about: np.ndarray) -> np.ndarray:
         """G: G y is its force and torque on the robot in the axes of the world, torque about a point, shape (6, r)."""
-        T, basis = model.placement(self._frame_id), self.cone.basis
+        T = model.placement(self._frame_id)
         if self.point is not None:
-            force, arm = basis[:3], T.act(self.point) - about
+            force, arm = self.push[:3], T.act(self.point) - about
             return np.vstack([force, skew(arm) @ force])
-        force = T.rotation @ basis[:3]
-        return np.vstack([force, T.rotation @ basis[3:] + skew(T.translation - about) @ force])
+        force = T.rotation @ self.push[:3]
+        return np.vstack([force, T.rotation @ self.push[3:] + skew(T.translation - about) @ force])
 
     def touching_points(self, model: Model) -> np.ndarray:
         """Where it touches now, in the world, m, shape (k, 3)."""
@@ -180,9 +196,14 @@ class Contact(FeatureTask):
         lower = np.append(np.full(len(cone.facets), -np.inf), self.min_force)
         return Rows(A, lower, np.append(np.zeros(len(cone.facets)), self.max_force))
 
+    def sketch(self, model: Model) -> list[Drawing]:
+        from sot.contact_sketch import sketch
+
+        return sketch(self, model)
+
     def row_labels(self, dim: int) -> list[str]:
         """Directions in which it is held: those of its forces."""
         return [f"hold {label}" for label in self.cone.labels]
 
     def units(self, count: int) -> list[str]:
-        return [""] * count
+        return ["m" if label.startswith("hold f") else "rad" for label in self.labels(count)]

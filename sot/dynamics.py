@@ -156,7 +156,7 @@ class Dynamics:
     def put_forces(self, contact: Contact, tick: Tick) -> None:
         """What a contact's forces do to the joints: −Jᵀ."""
         contact.begin(self.model, tick)
-        self.torques[self._place(contact)] = -self.unit * contact.jacobian(self.model)
+        self.torques[self._place(contact)] = -self.unit * contact.force_jacobian(self.model)
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""

@@ -28,7 +28,7 @@ SHAPES: dict[type, int] = {FramePose: op.POSE, FramePosition: op.POSITION, Frame
 AXES = {"local": op.LOCAL, "world": op.WORLD, "aligned": op.ALIGNED}
 SCRATCH = 30  # numbers at the end of the parameters that the kernel uses for itself
 # What a subclass may have a law of its own in: such a task must be asked, not compiled.
-LAWS = ("rows", "rows_of_all", "error", "jacobian", "feedforward", "bounded")
+LAWS = ("begin", "rows", "rows_of_all", "error", "jacobian", "feedforward", "bounded")
 LAWS_OF_ACCELERATION = (*LAWS, "dynamic_rows", "dynamic_rows_of_all", "drift", "target_motion")
 
 
@@ -108,7 +108,7 @@ class Lines:
         parameters[:9], parameters[9:12] = T_joint_frame.rotation.ravel(order="F"), T_joint_frame.translation
 
     def _add_gears(self, gears: Following, rows: slice, scale: float, AT: np.ndarray) -> None:
-        AT[:, rows] = scale * gears.jacobian(self.model).T
+        AT[: self.model.nv, rows] = scale * gears.jacobian(self.model).T
         names = [(joint, of) for joint, of, *_ in gears.followers(self.model)]
         for row, (joint, of, ratio, offset) in enumerate(gears.pairs):
             line, parameters = self._new_line(gears, scale)

@@ -41,6 +41,18 @@ class WrenchCone:
         """Number of unknowns, r."""
         return self.basis.shape[1]
 
+    @property
+    def facet_labels(self) -> list[str]:
+        """What is about to happen at each facet: "sliding", "tipping", or "turning" on the spot."""
+        turns = ~self.basis[:3].any(axis=0)  # unknowns that are torques
+        torques = self.facets[:, turns] @ self.basis[3:, turns].T
+        about_normal = np.abs(torques @ self.basis[:3] @ self.normal) > 1e-6
+        tips = np.linalg.norm(torques, axis=1) > 1e-6
+        return [
+            "turning" if turns else "tipping" if tip else "sliding"
+            for turns, tip in zip(about_normal, tips, strict=True)
+        ]
+
 
 def wrench_cone(points: np.ndarray, normal: np.ndarray, friction: float, facets: int) -> WrenchCone:
     """The cone of a set of points.
@@ -61,6 +73,25 @@ def wrench_cone(points: np.ndarray, normal: np.ndarray, friction: float, facets:
     if turns.shape[1] == 3:
         names = ("fx", "fy", "fz", "tx", "ty", "tz")
     return WrenchCone(B, _facets(y), np.eye(B.shape[1])[2], y.mean(axis=0), names)
+
+
+def pressure_cone(points: np.ndarray, normal: np.ndarray) -> WrenchCone:
+    """The cone of a set of points without friction: normal forces alone, one, two or three unknowns.
+
+    Args:
+        points: In the frame of the contact, m, shape (k, 3).
+        normal: Unit normal of the surface, towards the robot.
+    """
+    centre = points.mean(axis=0)
+    torques = np.cross(points - centre, normal)
+    _, sizes, Vt = np.linalg.svd(torques)
+    turns = Vt[: int(np.count_nonzero(sizes > FLAT))].T  # (3, 0, 1 or 2)
+    B = np.zeros((6, 1 + turns.shape[1]))
+    B[:3, 0], B[3:, 0], B[3:, 1:] = normal, np.cross(centre, normal), turns
+    inside = torques @ turns  # torques of the points, each with normal force 1
+    labels = ("fz", *(f"t{i}" for i in range(turns.shape[1])))
+    facets = np.insert(_section_facets(inside)[:, :-1], 0, _section_facets(inside)[:, -1], axis=1)
+    return WrenchCone(B, facets, np.eye(B.shape[1])[0], np.append(1.0, inside.mean(axis=0)), labels)
 
 
 def _axes(normal: np.ndarray) -> np.ndarray:
@@ -89,9 +120,17 @@ def _generators(points: np.ndarray, R: np.ndarray, friction: float, facets: int)
 
 def _facets(y: np.ndarray) -> np.ndarray:
     """Rows C with C y ≤ 0 for all generators; those of the cross-section at y₂ = 1."""
-    section = np.delete(y, 2, axis=1)
-    equations = np.unique(np.round(ConvexHull(section).equations, 9), axis=0)  # a · s + b ≤ 0
+    equations = _section_facets(np.delete(y, 2, axis=1))
     return np.insert(equations[:, :-1], 2, equations[:, -1], axis=1)
+
+
+def _section_facets(section: np.ndarray) -> np.ndarray:
+    """Rows (a, b) with a · s + b ≤ 0 for all points s, shape (k, dimensions + 1)."""
+    if section.shape[1] == 0:
+        return np.zeros((0, 1))
+    if section.shape[1] == 1:
+        return np.array([[1.0, -section.max()], [-1.0, section.min()]])
+    return np.unique(np.round(ConvexHull(section).equations, 9), axis=0)
 
 
 def checked_points(points: object, where: str) -> np.ndarray:
