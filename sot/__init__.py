@@ -20,6 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below finds the same names
     from sot import errors as errors
+    from sot.closed_form.balance import Balance as Balance
+    from sot.closed_form.differentiators import Difference as Difference
+    from sot.closed_form.differentiators import Lag as Lag
+    from sot.closed_form.differentiators import SavitzkyGolay as SavitzkyGolay
+    from sot.closed_form.inverse import InverseDynamics as InverseDynamics
+    from sot.closed_form.inverse import inverse_dynamics as inverse_dynamics
+    from sot.closed_form.inverse import inverse_dynamics_along as inverse_dynamics_along
+    from sot.closed_form.notice import Notice as Notice
+    from sot.closed_form.notice import Tolerances as Tolerances
+    from sot.closed_form.observer import ContactForces as ContactForces
+    from sot.closed_form.observer import MomentumObserver as MomentumObserver
+    from sot.closed_form.observer import forces_from_torques as forces_from_torques
     from sot.collision.obstacle import Obstacle as Obstacle
     from sot.config import load_run as load_run
     from sot.controller import Controller as Controller
@@ -30,14 +42,17 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.entry import Shaper as Shaper
     from sot.entry import Tick as Tick
     from sot.feature import Feature as Feature
+    from sot.gain import PD as PD
     from sot.gain import AdaptiveGain as AdaptiveGain
     from sot.ik import solve_ik as solve_ik
     from sot.ik import solve_ik_batch as solve_ik_batch
+    from sot.joint_impedance import JointImpedance as JointImpedance
     from sot.lie import SE3 as SE3
     from sot.loop import Loop as Loop
     from sot.loop import run as run
     from sot.loop.recount import Run as Run
     from sot.model import Model as Model
+    from sot.operational import operational_inertia as operational_inertia
     from sot.reference import Reference as Reference
     from sot.reference import circle as circle
     from sot.reference import follow as follow
@@ -60,18 +75,25 @@ __version__ = "0.1.0"
 
 # Module → names that users take from it.
 _HOMES = {
+    "closed_form.balance": ("Balance",),
+    "closed_form.differentiators": ("Difference", "Lag", "SavitzkyGolay"),
+    "closed_form.inverse": ("InverseDynamics", "inverse_dynamics", "inverse_dynamics_along"),
+    "closed_form.notice": ("Notice", "Tolerances"),
+    "closed_form.observer": ("ContactForces", "MomentumObserver", "forces_from_torques"),
     "collision.obstacle": ("Obstacle",),
     "config": ("load_run",),
     "controller": ("Controller",),
     "description": ("Description",),
     "entry": ("Box", "Constraint", "Rows", "Shaper", "Tick"),
     "feature": ("Feature",),
-    "gain": ("AdaptiveGain",),
+    "gain": ("PD", "AdaptiveGain"),
     "ik": ("solve_ik", "solve_ik_batch"),
+    "joint_impedance": ("JointImpedance",),
     "lie": ("SE3",),
     "loop": ("Loop", "run"),
     "model": ("Model",),
     "loop.recount": ("Run",),
+    "operational": ("operational_inertia",),
     "reference": (
         "Reference", "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",
     ),

@@ -225,17 +225,12 @@ class Model:
         return np.array(pin.computeCoriolisMatrix(self.pin, self.data, self.q, self.v)).reshape(self.nv, self.nv)
 
     @property
-    def gravity(self) -> np.ndarray:
-        """Acceleration of gravity in the world, m/s², shape (3,)."""
-        return self.pin.gravity.linear.copy()
-
-    @property
     def base_origin(self) -> np.ndarray:
-        """Where the base is: the first joint if it is a floating or planar one, else the world's origin, m, shape (3,)."""
+        """Where the base is: a floating or planar one at its joint, a fixed one at the world's origin, m, (3,)."""
         return self.data.oMi[1].translation.copy() if self.robot.root != "fixed" else np.zeros(3)
 
     def momentum_rate(self, a: np.ndarray) -> np.ndarray:
-        """Rate of linear momentum (N) and of angular momentum about the centre of mass (N·m), in the world, shape (6,)."""
+        """Rates of linear momentum, N, and of angular momentum about the centre of mass, N·m, in the world, (6,)."""
         rate = pin.computeCentroidalMomentumTimeVariation(self.pin, self.data, self.q, self.v, a).vector.copy()
         self._has_drift = False  # the accelerations that `drift` reads are now those of a
         return rate

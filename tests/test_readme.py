@@ -45,7 +45,9 @@ def test_the_own_task_works_as_shown():
     assert run.final_error["height"] < 1e-6
 
 
-@pytest.mark.parametrize("name", ["tasks", "singularities", "singularity_guard", "forward_dynamics", "ik"])
+@pytest.mark.parametrize(
+    "name", ["tasks", "singularities", "singularity_guard", "forward_dynamics", "ik", "inverse_dynamics"]
+)
 def test_the_code_of_a_page_runs(name, capsys):
     """Block after block, as somebody would copy it."""
     text, names = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), {}
