@@ -1,4 +1,4 @@
-"""What the two compared cases are, and how a tick is measured: shared by every peer's script.
+"""What the two inverse kinematics cases are, and how a tick is measured: shared by every peer's script.
 
 A tick goes from "the state is q, the target is r" to "the commanded velocity is v":
 
@@ -11,11 +11,14 @@ per tick is on the target after the integration, and the final error needs no al
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import importlib.metadata
 import json
+import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import cos, pi, sin
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,30 +80,49 @@ def robot_file(name: str) -> str:
     raise FileNotFoundError(f"{name} is not in the installed example-robot-data package")
 
 
+def bare_urdf(name: str) -> str:
+    """Text of a URDF without its meshes, which no case needs to load."""
+    text = Path(robot_file(name)).read_text(encoding="utf-8")
+    return re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
+
+
 def measure(peer: Peer, offset: Callable[[float], np.ndarray]) -> dict[str, Any]:
     """Run one case; returns times in µs and the final error in m."""
     clock = time.perf_counter_ns
     stamps = np.empty((WARM_UP + TICKS, 3), dtype=np.int64)
-    for k in range(len(stamps)):
-        target = peer.target(offset((k + 1) * DT))
-        start = clock()
-        peer.update()
-        between = clock()
-        peer.solve(target)
-        stamps[k] = start, between, clock()
-        peer.integrate()
-    return _summary(stamps[WARM_UP:], peer.error(offset(len(stamps) * DT)))
+    with no_collections():
+        for k in range(len(stamps)):
+            target = peer.target(offset((k + 1) * DT))
+            start = clock()
+            peer.update()
+            between = clock()
+            peer.solve(target)
+            stamps[k] = start, between, clock()
+            peer.integrate()
+    model, solve = np.diff(stamps[WARM_UP:], axis=1).T / 1e3  # µs
+    stages = {"model": float(np.median(model)), "solve": float(np.median(solve))}
+    return summary(model + solve, peer.error(offset(len(stamps) * DT))) | {"stages_us": stages}
 
 
-def _summary(stamps: np.ndarray, error: float) -> dict[str, Any]:
-    model, solve = np.diff(stamps, axis=1).T / 1e3  # µs
+@contextlib.contextmanager
+def no_collections() -> Iterator[None]:
+    """Without garbage collections, which would fall into some tick: as `sot bench` does it."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def summary(times: np.ndarray, error: float) -> dict[str, Any]:
+    """What is reported of the measured ticks: times in µs, final error in m."""
     return {
-        "p50_us": float(np.percentile(model + solve, 50)),
-        "p99_us": float(np.percentile(model + solve, 99)),
-        "stages_us": {"model": float(np.median(model)), "solve": float(np.median(solve))},
-        "ticks": len(stamps),
+        "p50_us": float(np.percentile(times, 50)),
+        "p99_us": float(np.percentile(times, 99)),
+        "max_us": float(times.max()),
+        "ticks": len(times),
         "error": error,
-        "active": None,  # neither tool reports its active limits
     }
 
 

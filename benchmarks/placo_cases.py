@@ -8,22 +8,21 @@ What a tick measures is in `cases.py`.
 
 from __future__ import annotations
 
-import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import cases
 import numpy as np
 import pinocchio as pin
 import placo
+import placo_id
 
 
 class _PlacoCase:
     """A robot and its solver; the subclass adds the tasks, all of them started on their targets."""
 
     def __init__(self, urdf: str) -> None:
-        self.robot = _robot(urdf)
+        self.robot = placo.RobotWrapper("", placo.Flags.ignore_collisions, cases.bare_urdf(urdf))
         self.update = self.robot.update_kinematics
         self.solver = placo.KinematicsSolver(self.robot)
         self.solver.dt = cases.DT
@@ -102,13 +101,6 @@ class Talos(_PlacoCase):
         return float(np.linalg.norm(self.robot.com_world() - self.target(offset)))
 
 
-def _robot(urdf: str) -> placo.RobotWrapper:
-    """The robot without its meshes, which a kinematics benchmark needs neither to load nor to move."""
-    text = Path(cases.robot_file(urdf)).read_text(encoding="utf-8")
-    bare = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
-    return placo.RobotWrapper("", placo.Flags.ignore_collisions, bare)
-
-
 def panda_ik() -> dict[str, Any]:
     return cases.measure(Panda(), cases.circle)
 
@@ -118,4 +110,6 @@ def talos_ik() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(cases.main("placo", {"panda-ik": panda_ik, "talos-ik": talos_ik}))
+    known = {"panda-ik": panda_ik, "talos-ik": talos_ik}
+    known |= {"talos-id": placo_id.talos_id, "solo12-id": placo_id.solo12_id}
+    sys.exit(cases.main("placo", known))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sot.closed_loop import ClosedLoop
+from sot.contact import Contact
 from sot.entry import Entry, Tick
 from sot.kernels import torques as kernel
 from sot.laws import Friction, Unactuated
@@ -30,7 +32,8 @@ class CompiledDynamics:
         self._constants[: kernel.COM_DRIFT] = model.mass, dynamics.unit, *model.gravity
         self._bounded: list[tuple[Entry, slice]] = []  # whose bounds change from tick to tick, and its motors
         self._motors, self._torques = np.zeros((0, 2), dtype=np.int64), np.zeros((0, kernel.MOTOR))
-        self._by_python = [contact for contact in dynamics.contacts if contact not in lines.tasks]
+        by_python = (contact for contact in dynamics.contacts if contact not in lines.tasks)
+        self._by_python: list[Contact | ClosedLoop] = [*by_python, *dynamics.loops]
 
     def takes(self, block: Block) -> bool:
         """Rows that only pick torques of joints, and cones, which never change."""
@@ -65,8 +68,8 @@ class CompiledDynamics:
         for entry, place in self._bounded:
             rows = entry.dynamic_rows(model, tick)
             self._torques[place, kernel.LOWER], self._torques[place, kernel.UPPER] = rows.lower, rows.upper
-        for contact in self._by_python:
-            dynamics.put_forces(contact, tick)
+        for entry in self._by_python:
+            dynamics.put_forces(entry, tick)
         return kernel.fill_dynamics(
             lines.table, lines.parameters, lines.targets, lines.support, self._constants, self._roots, tick.dt,
             model.q, model.v, model.world_jacobian, model.joint_placements, twists, falls, forces, model.com_view,

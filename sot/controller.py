@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from warnings import warn
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from sot.checks import positive
 from sot.description import Description
 from sot.dynamics import Dynamics
 from sot.entry import Entry, Tick
-from sot.errors import ConfigError, RobotError, SotError, TaskError, unknown
+from sot.errors import ConfigError, RobotError, SotError, SotWarning, TaskError, unknown
 from sot.formulation import Formulation, Velocity
 from sot.gears import Following, Gears
+from sot.joint_impedance import JointImpedance, checked_impedance
 from sot.model import Model
+from sot.notices import notices_of
 from sot.plan import Levels, Plan
 from sot.shaping import Shaping, shaping_of
 from sot.solvers.choice import MEANINGS, Solver, make_solver
@@ -23,6 +26,7 @@ from sot.stack import Stack
 from sot.state import Command, State
 
 if TYPE_CHECKING:
+    from sot.closed_form.notice import Notice
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
 
@@ -122,8 +126,9 @@ class Controller:
         output: Literal["velocity", "torque"] = "velocity",
         backend: str = "sot",
         compiled: bool = True,
-        max_iterations: int = 100,
+        max_iterations: int = 500,
         budget: float | None = None,
+        impedance: JointImpedance | None = None,
     ) -> None:
         """
         Args:
@@ -137,6 +142,7 @@ class Controller:
             max_iterations: Cap of the active-set loop. Where it is reached from the last tick's working set, a second
                 solve begins from nothing, unless there is a budget.
             budget: Largest time of one solve, s.
+            impedance: Joint stiffness and damping that are sent along with torques, for robots that want them.
         """
         if solver not in MEANINGS:
             raise ConfigError(unknown("solver", solver, MEANINGS))
@@ -153,6 +159,8 @@ class Controller:
         self.budget = None if budget is None else positive(budget, "budget")
         self.model = Model(robot)
         self.output = output
+        self.impedance = checked_impedance(impedance, output)
+        self._gains = None if self.impedance is None else self.impedance.gains(self.model)
         self.counters = Counters()
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
@@ -165,6 +173,8 @@ class Controller:
         self._levels = stack.levels
         self._gears = Gears() if robot.mimics else None
         self.phases = [self._phase(stack.levels, 0.0, 0.0)]
+        for notice in self.warnings:
+            warn(notice.text, SotWarning, stacklevel=2)
 
     @property
     def plan(self) -> Plan:
@@ -218,13 +228,20 @@ class Controller:
             self.counters.infeasible += 1
             self._infeasible = False
         command = self.phases[-1].plan.formulation.command(outcome, tick)
-        tick.previous = command.v
+        if self._gains is not None:
+            command = Command(command.time, command.v, command.q, command.tau, *self._gains)
+        tick.previous, tick.previous_torque = command.v, command.tau
         return command
 
     @property
     def formulation(self) -> Formulation:
         """What the unknown of the newest version of the stack is."""
         return self.plan.formulation
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What is worth a warning about the newest version of the stack; see `sot.notices`."""
+        return notices_of(self.formulation)
 
     def explain(self) -> Explanation:
         """The last tick, level by level: rank, residual, active limits, and who blocks whom."""
@@ -237,6 +254,17 @@ class Controller:
         from sot.diagnosis.infeasibility import report
 
         return report(self)
+
+    def contact_forces(self) -> dict[str, np.ndarray]:
+        """What each contact does to the robot in the last command, by its name, at torque level.
+
+        Each is a wrench of shape (6,): force (N), then torque about the origin of the contact's frame (N·m), both in
+        the axes of the world. While a change of the stack is blended in, so are the forces, with 0 for a contact that a
+        version of the stack does not have: M v̇ + h = Sᵀτ + Σ Jᵀ w holds for the command as it is sent.
+        """
+        from sot.contact_forces import contact_forces
+
+        return contact_forces(self)
 
     def _solve(self, phase: Phase, tick: Tick) -> np.ndarray:
         phase.write(tick)

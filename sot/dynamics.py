@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sot.closed_loop import ClosedLoop
 from sot.compiled_dynamics import CompiledDynamics
 from sot.contact import Contact
 from sot.contacts import Contacts
@@ -47,6 +48,7 @@ class Dynamics:
     Attributes:
         size: Number of unknowns.
         contacts: Contacts of the stack; their forces follow the accelerations in x.
+        loops: Closed loops, and where their forces stand in x, after those of the contacts.
         loads: Known forces.
         unit: N per unit of force in x, and N·m per unit of torque.
         torques: [M, −Jcᵀ]ᵀ, so that τ = x · torques + bias, shape (size, nv).
@@ -64,9 +66,9 @@ class Dynamics:
         self.loads = [entry for level in levels for entry in level if isinstance(entry, Load)]
         for k, level in enumerate(levels):
             for entry in level:
-                if isinstance(entry, Contact):
+                if isinstance(entry, Contact | ClosedLoop):
                     self._add(entry, k)
-        self.size = model.nv + self.contacts.size
+        self.loops, self.size = _places(levels[0], model.nv + self.contacts.size)
         self.torques = np.zeros((self.size, model.nv))  # transposed: τ = x · this + h
         self.bias = np.zeros(model.nv)  # h, less known loads
         self.load = np.zeros(model.nv)
@@ -78,14 +80,18 @@ class Dynamics:
         self.braking = _braking(model, levels[0])
         model.dynamic = True
 
-    def _add(self, contact: Contact, level: int) -> None:
+    def _add(self, entry: Contact | ClosedLoop, level: int) -> None:
         if level > 0:
-            raise TaskError(f"{contact.name}: a contact stands on level 0 at torque level; got level {level}")
-        contact.setup(self.model)
-        self.contacts.add(contact)
+            what = "contact" if isinstance(entry, Contact) else "closed loop"
+            raise TaskError(f"{entry.name}: a {what} stands on level 0 at torque level; got level {level}")
+        entry.setup(self.model)
+        if isinstance(entry, Contact):
+            self.contacts.add(entry)
 
-    def _place(self, contact: Contact) -> slice:
-        """Where a contact's forces stand in x."""
+    def _place(self, contact: Contact | ClosedLoop) -> slice:
+        """Where the forces of a contact or loop stand in x."""
+        if isinstance(contact, ClosedLoop):
+            return self.loops[contact]
         place, nv = self.contacts.place(contact), self.model.nv
         return slice(nv + place.start, nv + place.stop)
 
@@ -117,12 +123,15 @@ class Dynamics:
     def names(self) -> list[str]:
         """A name for each entry of x."""
         forces = [f"{contact.name} {label}" for contact in self.contacts for label in contact.cone.labels]
-        return [*self.model.velocity_names(), *forces]
+        loops = [f"{loop.name} {label}" for loop in self.loops for label in loop.force_labels]
+        return [*self.model.velocity_names(), *forces, *loops]
 
     def regularise(self, metric: np.ndarray) -> None:
         """Forces that nothing decides are small; the normal force, which has to carry the robot, counts least."""
         for contact in self.contacts:
             metric[self._place(contact)] = [NORMAL if label == "fz" else TANGENTIAL for label in contact.cone.labels]
+        for place in self.loops.values():
+            metric[place] = TANGENTIAL
 
     def count(self, entry: Entry) -> int:
         """Number of rows of an entry that has been set up."""
@@ -150,13 +159,13 @@ class Dynamics:
         if self._compiled is None:
             self.torques[: self.model.nv] = self.model.mass_matrix
             self.bias[:] = self.model.bias - self.load
-            for contact in self.contacts:
-                self.put_forces(contact, tick)
+            for entry in (*self.contacts, *self.loops):
+                self.put_forces(entry, tick)
 
-    def put_forces(self, contact: Contact, tick: Tick) -> None:
-        """What a contact's forces do to the joints: −Jᵀ."""
-        contact.begin(self.model, tick)
-        self.torques[self._place(contact)] = -self.unit * contact.force_jacobian(self.model)
+    def put_forces(self, entry: Contact | ClosedLoop, tick: Tick) -> None:
+        """What the forces of a contact or loop do to the joints: −Jᵀ."""
+        entry.begin(self.model, tick)
+        self.torques[self._place(entry)] = -self.unit * entry.force_jacobian(self.model)
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -176,7 +185,7 @@ class Dynamics:
             return Rows(A @ self.torques.T, rows.lower / self.unit - shift, rows.upper / self.unit - shift)
         A = np.zeros((rows.lower.size, self.size))
         if rows.on == "force":
-            A[:, nv:] = rows.A
+            A[:, nv : nv + self.contacts.size] = rows.A
             return Rows(A, rows.lower / self.unit, rows.upper / self.unit)
         A[:, :nv] = rows.A
         return Rows(A, rows.lower, rows.upper)
@@ -249,11 +258,16 @@ class Dynamics:
 
     def y(self, x: np.ndarray) -> np.ndarray:
         """Forces of all contacts one after the other, N and N·m; see `Contacts`."""
-        return self.unit * x[self.model.nv :]
+        nv = self.model.nv
+        return self.unit * x[nv : nv + self.contacts.size]
 
     def forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Wrench of each contact on the robot, shape (6,), N and N·m; see `Contact.wrench`."""
         return {contact.name: contact.wrench(y) for contact, y in self.forces_of(x).items()}
+
+    def loop_forces(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """What each closed loop does to its frame, shape (6,), N and N·m; see `ClosedLoop`."""
+        return {loop.name: loop.wrench(self.unit * x[place]) for loop, place in self.loops.items()}
 
     def start(self, x: np.ndarray) -> None:
         """Where the first solve begins: at rest, the weight shared by the contacts; in place."""
@@ -261,6 +275,16 @@ class Dynamics:
         for contact in self.contacts:
             share = np.clip(self.unit / len(self.contacts), contact.min_force, contact.max_force)
             x[self._place(contact)] = share / self.unit * contact.cone.inner
+
+
+def _places(level: tuple[Entry, ...], start: int) -> tuple[dict[ClosedLoop, slice], int]:
+    """Where the forces of closed loops stand in x, from `start` on, and where they end."""
+    places: dict[ClosedLoop, slice] = {}
+    for entry in level:
+        if isinstance(entry, ClosedLoop):
+            places[entry] = slice(start, start + entry.size)
+            start += entry.size
+    return places, start
 
 
 def _motors(model: Model) -> np.ndarray:

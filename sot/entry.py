@@ -31,6 +31,7 @@ class Tick:
         previous: Velocity commanded one tick ago, shape (nv,).
         contacts: The contacts whose forces are unknowns of this tick; None at velocity level.
         forces: y, the forces that were found, N and N·m; None before the solve, when rows are made.
+        previous_torque: τ commanded one tick ago, N·m or N, shape (nv,); None at velocity level and in the first tick.
     """
 
     time: float
@@ -38,6 +39,7 @@ class Tick:
     previous: np.ndarray
     contacts: Contacts | None = None
     forces: np.ndarray | None = None
+    previous_torque: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

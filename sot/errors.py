@@ -10,6 +10,10 @@ class SotError(Exception):
     """Base of all errors raised by this package."""
 
 
+class SotWarning(UserWarning):
+    """Something goes on that may not be meant."""
+
+
 class ConfigError(SotError):
     """A file, an option or an argument is not what it should be."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
     from sot.plan import Block
 
 Stacked = tuple[tuple[Entry, ...], ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How values of an entry's rows on x are read.
+
+    Attributes:
+        on: What the rows are on: "motion", "torque" or "force".
+        factor: N or N·m per unit of a row on torques or forces; else 1.
+        shift: What each row counts at 0, N or N·m, shape (k,); None for 0.
+    """
+
+    on: str = "motion"
+    factor: float = 1.0
+    shift: np.ndarray | None = None
 
 
 class Formulation(Protocol):
@@ -78,6 +94,9 @@ class Formulation(Protocol):
 
     def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
         """The velocity after the tick, shape (nv,)."""
+
+    def measure(self, entry: Entry, tick: Tick) -> Measure:
+        """How the values of an entry's rows are read, at the model's state; for reports."""
 
     def outcome(self, x: np.ndarray) -> np.ndarray:
         """What two versions of a stack are blended in; of the same size for every stack."""
@@ -139,6 +158,9 @@ class Velocity:
 
     def velocity(self, x: np.ndarray, tick: Tick) -> np.ndarray:
         return x
+
+    def measure(self, entry: Entry, tick: Tick) -> Measure:
+        return Measure()
 
     def outcome(self, x: np.ndarray) -> np.ndarray:
         return x

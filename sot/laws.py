@@ -11,13 +11,14 @@ from sot.model import Model
 
 
 class Unactuated(Entry):
-    """Joints without a motor have no torque: a floating base."""
+    """Joints without a motor have no torque: a floating base, passive joints."""
 
     kind = "unactuated"
     limits_motors = True
 
     def __init__(self, columns: np.ndarray, names: list[str]) -> None:
-        super().__init__(name="floating_base")
+        base = any(name.startswith("root_joint") for name in names)
+        super().__init__(name="floating_base" if base else "no_motor")
         self.columns, self._names = columns, names
 
     def setup(self, model: Model) -> None:

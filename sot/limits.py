@@ -90,7 +90,9 @@ def _own(model: Model, own: np.ndarray, joints: Joints | None, where: str) -> np
     return result
 
 
-def spread(model: Model, limit: Limit | None, joints: Joints | None, where: str) -> np.ndarray:
+def spread(
+    model: Model, limit: Limit | None, joints: Joints | None, where: str, *, zero: bool = False
+) -> np.ndarray:
     """A user's limit on the chosen joints, by default on all but the base, shape (nv,)."""
     result = none(model)
     if limit is None:
@@ -102,5 +104,5 @@ def spread(model: Model, limit: Limit | None, joints: Joints | None, where: str)
         raise TaskError(f"{where}: expected 1 or {columns.size} numbers, got {len(numbers)}")
     names = model.velocity_names()
     for i, number in zip(columns, numbers, strict=True):
-        result[i] = positive(number, f"{where} of {names[i]}", infinite=True)
+        result[i] = positive(number, f"{where} of {names[i]}", zero=zero, infinite=True)
     return result

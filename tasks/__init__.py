@@ -17,12 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here works all the same
     from sot.entry import Entry
+    from sot.tasks.base_orientation import BaseOrientation as BaseOrientation
+    from sot.tasks.capture_point import CapturePoint as CapturePoint
+    from sot.tasks.closed_loop import ClosedLoop as ClosedLoop
     from sot.tasks.collisions import Collisions as Collisions
     from sot.tasks.com import CenterOfMass as CenterOfMass
     from sot.tasks.contact import Contact as Contact
+    from sot.tasks.contact_force import ContactForce as ContactForce
+    from sot.tasks.cop import CenterOfPressure as CenterOfPressure
+    from sot.tasks.cop_limits import CopLimits as CopLimits
     from sot.tasks.damping import Damping as Damping
     from sot.tasks.direction import Direction as Direction
     from sot.tasks.direction import Gaze as Gaze
+    from sot.tasks.external_wrench import ExternalWrench as ExternalWrench
     from sot.tasks.forward_dynamics import CartesianCompliance as CartesianCompliance
     from sot.tasks.forward_dynamics import CartesianForce as CartesianForce
     from sot.tasks.forward_dynamics import CartesianMotion as CartesianMotion
@@ -31,6 +38,8 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.gears import Mimic as Mimic
     from sot.tasks.generic import Generic as Generic
     from sot.tasks.image_point import ImagePoint as ImagePoint
+    from sot.tasks.impedance import Impedance as Impedance
+    from sot.tasks.joint_friction import JointFriction as JointFriction
     from sot.tasks.joint_limit_distance import JointLimitDistance as JointLimitDistance
     from sot.tasks.joint_limits import JointAccelerationLimits as JointAccelerationLimits
     from sot.tasks.joint_limits import JointLimits as JointLimits
@@ -38,13 +47,18 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.joint_limits import JointVelocityLimits as JointVelocityLimits
     from sot.tasks.line_distance import LineDistance as LineDistance
     from sot.tasks.manipulability import Manipulability as Manipulability
+    from sot.tasks.momentum import CentroidalMomentum as CentroidalMomentum
     from sot.tasks.orientation import Orientation as Orientation
     from sot.tasks.point_distance import PointDistance as PointDistance
     from sot.tasks.pose import Pose as Pose
     from sot.tasks.position import Position as Position
     from sot.tasks.posture import Posture as Posture
     from sot.tasks.singularity_guard import SingularityGuard as SingularityGuard
+    from sot.tasks.support import SupportPolygon as SupportPolygon
     from sot.tasks.torque_limits import TorqueLimits as TorqueLimits
+    from sot.tasks.torque_rate import TorqueRate as TorqueRate
+    from sot.tasks.torques import JointEffort as JointEffort
+    from sot.tasks.torques import TorqueRegularisation as TorqueRegularisation
 
 
 @lru_cache(maxsize=1)

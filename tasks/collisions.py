@@ -9,6 +9,7 @@ import numpy as np
 
 from sot.checks import positive
 from sot.collision import drawing
+from sot.collision.barrier import ROOM, Barrier, braking_way
 from sot.collision.distances import Damper, Distances, PairDistance
 from sot.collision.obstacle import Obstacle
 from sot.collision.plain import PlainDistances
@@ -23,7 +24,7 @@ from sot.sketch import Drawing
 
 TRUE = 1e-6  # m; smoothing with which distances are measured for reports
 STEP = 0.3  # m; what a pair may come nearer, or be driven apart, in a step of inverse kinematics
-ACTIVE = 1e-6  # m/s, within which a bound counts as reached
+ACTIVE = 1e-6  # m/s or m/s², within which a bound counts as reached
 
 
 class Collisions(Constraint):
@@ -36,6 +37,9 @@ class Collisions(Constraint):
     within influence, and more and more slowly towards m. A pair that is closer is driven apart. Here d is the smooth
     distance, never more than the true one, and m is the margin and the smoothing together: what a tick of finite length
     loses is taken from there, and the margin itself is kept.
+
+    At torque level a pair brakes in time: its speed stays below what its deceleration can stop; see
+    `sot.collision.barrier`.
     """
 
     kind = "collisions"
@@ -50,6 +54,8 @@ class Collisions(Constraint):
         self_collision: bool = True,
         smoothing: float = 1e-3,
         recovery: float = 0.1,
+        deceleration: float = 5.0,
+        fastest: float = 1.5,
         only: str | Sequence[str] | None = None,
         ignore: Patterns | None = None,
         model: CollisionModel | None = None,
@@ -68,6 +74,9 @@ class Collisions(Constraint):
             smoothing: τ, m: how far two bodies are rounded off towards each other, so that nothing jumps. A few times
                 this is how much too near they may seem.
             recovery: Largest speed with which bodies that are too close are driven apart, m/s.
+            deceleration: With which bodies brake in front of each other at torque level, m/s².
+            fastest: Speed at which they may come towards each other at torque level, m/s: pairs are watched from where
+                they would have to brake from it, if that is farther away than influence.
             only: Names or patterns of links and obstacles; by default all. One of each pair must be among them.
             ignore: Names or patterns that are left out, or two of them to leave out the pairs between them.
             model: Bodies and pairs of the robot, in place of those it comes with.
@@ -86,9 +95,12 @@ class Collisions(Constraint):
         self.rate = positive(rate, f"{self.name}: rate", infinite=True)
         self.pairs = int(positive(pairs, f"{self.name}: pairs"))
         self.recovery = positive(recovery, f"{self.name}: recovery", zero=True)
+        self.deceleration = positive(deceleration, f"{self.name}: deceleration")
+        self.fastest = positive(fastest, f"{self.name}: fastest")
         self.self_collision, self.only, self.ignore, self.model = self_collision, only, ignore, model
         self.obstacles = _one_of_a_kind(obstacles, self.name)
         self._watch: Distances | None = None
+        self._barrier: Barrier | None = None  # at torque level
         self._robot: Description | None = None
         self._stepwise: Collisions | None = None
 
@@ -101,9 +113,13 @@ class Collisions(Constraint):
         bodies, pairs = self._pairs_of(model)
         hulls = [(obstacle.name, obstacle.hull) for obstacle in self.obstacles]
         slots = min(self.pairs, len(pairs))
-        damper = Damper(self.margin + self.smoothing, self.influence, self.rate, self.recovery)
-        options = {"slots": slots, "smoothing": self.smoothing, "damper": damper}
-        self._watch = kind(model, bodies, pairs, obstacles=hulls, **options)
+
+        def watching(damper: Damper) -> Distances:
+            options = {"slots": slots, "smoothing": self.smoothing, "damper": damper}
+            return kind(model, bodies, pairs, obstacles=hulls, **options)
+
+        self._watch = watching(Damper(self.margin + self.smoothing, self.influence, self.rate, self.recovery))
+        self._watching, self._barrier = watching, None
         self._survey = kind(model, bodies, pairs, obstacles=hulls, smoothing=TRUE, exact=True)
         self._rows = Rows(self._watch.A, self._watch.lower, np.full(self._watch.lower.size, np.inf))
         self._robot = model.robot
@@ -130,6 +146,8 @@ class Collisions(Constraint):
         if self._watch is not None:
             self._watch.forget()
             self._survey.forget()
+        if self._barrier is not None:
+            self._barrier.watch.forget()
             self._seen = [-1] * len(self.obstacles)
 
     def for_steps(self) -> Collisions:
@@ -142,7 +160,7 @@ class Collisions(Constraint):
             twin.leave()
             twin.rate, twin.influence, twin.recovery = np.inf, max(self.influence, STEP), STEP
             twin.obstacles = [obstacle.standing() for obstacle in self.obstacles]
-            twin._watch = twin._robot = None
+            twin._watch = twin._robot = twin._barrier = None
         for standing, obstacle in zip(self._stepwise.obstacles, self.obstacles, strict=True):
             standing.pose = obstacle.pose
         return self._stepwise
@@ -157,6 +175,8 @@ class Collisions(Constraint):
                 pose, velocity = obstacle.placed(time, dt)
                 self._distances.place(k, pose, velocity)
                 self._survey.place(k, pose, velocity)
+                if self._barrier is not None:
+                    self._barrier.place(k, pose, velocity, dt)
                 self._seen[k] = obstacle.version
 
     @property
@@ -168,6 +188,21 @@ class Collisions(Constraint):
     def rows(self, model: Model, tick: Tick) -> Rows:
         self._distances.update(model, tick.dt)
         return self._rows
+
+    def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
+        barrier = self._barrier or self._make_barrier(model, tick)
+        barrier.update(model, tick.dt)
+        return self._dynamic
+
+    def _make_barrier(self, model: Model, tick: Tick) -> Barrier:
+        """Where it turns out that this is torque level; before the first tick."""
+        margin, way = self.margin + self.smoothing, braking_way(self.fastest, self.deceleration, self.rate)
+        watch = self._watching(Damper(margin, max(self.influence, margin + ROOM * way), 0.0, 0.0))
+        barrier = self._barrier = Barrier(watch, model, self.deceleration, self.rate, self.recovery)
+        self._dynamic = Rows(barrier.A, barrier.lower, np.full(barrier.lower.size, np.inf))
+        self._seen = [-1] * len(self.obstacles)
+        self._place(tick.time, tick.dt)
+        return barrier
 
     # -- what there is to know -----------------------------------------------------------------------------
 
@@ -195,10 +230,11 @@ class Collisions(Constraint):
 
     def _label(self, row: int) -> str:
         slot, corner = divmod(row, CORNERS)
-        pair = int(self._distances.slots[slot])
-        if pair < 0 or not self._rows.A[row].any():
+        watch = self._distances if self._barrier is None else self._barrier.watch
+        pair = int(watch.slots[slot])
+        if pair < 0 or not watch.A[row].any():
             return f"free {row}"
-        found = self._distances.pair(pair)
+        found = watch.pair(pair)
         place = f", corner {corner + 1}" if corner else ""
         return f"{' – '.join(found.names)} {1e3 * found.distance:.0f} mm{place}"
 
@@ -207,13 +243,16 @@ class Collisions(Constraint):
 
     def facts(self, model: Model, tick: Tick, v: np.ndarray) -> dict[str, float | str]:
         nearest = self.nearest(model, 1)
-        rows = self.rows(model, tick)
+        if self._barrier is None:
+            rows, watch, motion = self.rows(model, tick), self._distances, v
+        else:
+            rows, watch, motion = self.dynamic_rows(model, tick), self._barrier.watch, (v - model.v) / tick.dt
         bounded = np.isfinite(rows.lower)
-        reached = np.flatnonzero(bounded)[(rows.A @ v)[bounded] <= rows.lower[bounded] + ACTIVE]
+        reached = np.flatnonzero(bounded)[(rows.A @ motion)[bounded] <= rows.lower[bounded] + ACTIVE]
         return {
             "nearest pair": " – ".join(nearest[0].names) if nearest else "none",
             "distance in m": nearest[0].distance if nearest else np.nan,
-            "pairs within influence": float(self._distances.count),
+            "pairs within influence": float(watch.count),
             "pairs at their bound": float(len(set(reached // CORNERS))),
         }
 

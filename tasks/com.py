@@ -29,7 +29,7 @@ class CenterOfMass(FeatureTask):
         Args:
             reference: A point (3 numbers, m) or a reference. By default the place at the start.
             name: Name in reports and look-ups; by default `com`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: x, y, z; or a boolean per row.
         """

@@ -38,7 +38,7 @@ class Direction(FeatureTask):
             reference: A direction in the world (3 numbers or an axis such as `-z`) or a reference. By default the
                 direction at the start.
             name: Name in reports and look-ups; by default `direction_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: rx, ry, rz; or a boolean per row.
         """
@@ -79,7 +79,7 @@ class Gaze(FeatureTask):
             attached_to: Frame that carries the point, in whose axes the coordinates are; the world by default.
             reference: Where in the frame's axes the point should be seen, if not along `axis`.
             name: Name in reports and look-ups; by default `gaze_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: rx, ry, rz; or a boolean per row.
         """

@@ -49,7 +49,7 @@ class Generic(FeatureTask):
             labels: A short name for each row.
             reference: The value to reach, or a reference. By default the value at the start.
             name: Name in reports and look-ups; by default `generic`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label or as a boolean per row.
         """

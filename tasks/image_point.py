@@ -38,7 +38,7 @@ class ImagePoint(FeatureTask):
             reference: (u, v) or (u, v, depth), in units of the focal length and m, or a reference. By default the
                 image at the start.
             name: Name in reports and look-ups; by default `image_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: u, v, depth; or a boolean per row.
         """

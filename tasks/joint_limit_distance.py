@@ -38,7 +38,7 @@ class JointLimitDistance(FeatureTask):
             reference: Distance (rad or m), one number for all or one per joint, or a reference. By default
                 `middle`: as far from both limits as can be.
             name: Name in reports and look-ups; by default `joint_limit_distance`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by the names of the joints; or a boolean per row.
         """

@@ -45,7 +45,7 @@ class LineDistance(FeatureTask):
             other_point: A point of the second line in its frame, m.
             reference: The distance (m) or a reference. By default the distance at the start.
             name: Name in reports and look-ups; by default `line_distance_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, of no use with one row.
         """

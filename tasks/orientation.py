@@ -37,7 +37,7 @@ class Orientation(FeatureTask):
             reference: A 3×3 matrix, a quaternion (x y z w), roll-pitch-yaw (rad) or a reference. By default the
                 orientation at the start.
             name: Name in reports and look-ups; by default `orientation_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: rx, ry, rz; or a boolean per row.
         """

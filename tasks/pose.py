@@ -43,7 +43,7 @@ class Pose(FeatureTask):
             reference: An SE3, a 4×4 matrix, 7 numbers (x y z qx qy qz qw), or a reference such as
                 `sot.move(...)`. By default the pose at the start.
             name: Name in reports and look-ups; by default `pose_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: x, y, z, rx, ry, rz; or a boolean per row.
         """

@@ -33,7 +33,7 @@ class Position(FeatureTask):
             relative_to: Frame from which it is seen, in place of the world.
             reference: A point (3 numbers, m) or a reference. By default the position at the start.
             name: Name in reports and look-ups; by default `position_<frame>`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by label: x, y, z; or a boolean per row.
         """

@@ -35,7 +35,7 @@ class Posture(FeatureTask):
                 at home), the coordinates of the joints, a whole configuration, or a reference; `sot.hold()` stays
                 where the robot is at the start.
             name: Name in reports and look-ups; by default `posture`.
-            gain: λ in 1/s: one number, one per row, or an AdaptiveGain.
+            gain: λ in 1/s: one number, one per row, an AdaptiveGain or a PD.
             weight: Importance against the other tasks of the same level.
             mask: Rows to keep, by the names of the joints; or a boolean per row.
         """

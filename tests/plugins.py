@@ -80,6 +80,10 @@ def parameters(model: Model) -> dict[str, list[Any]]:
         "jacobian": [lambda m: 2.0 * m.com[:2, None] * m.com_jacobian[:2]],
         "limit": [3.0],
         "acceleration": [None, 5.0],
+        "contacts": [[frame, other]],
+        "contact": [frame],
+        "wrench": [[1.0, -2.0, 3.0, 0.1, 0.2, -0.3]],
+        "radius": [0.05],
     }
 
 
@@ -94,17 +98,49 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
     ("CartesianForce", "joints"): lambda model: [_carrying(model)[-2:], "*"],
     ("Manipulability", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
     ("SingularityGuard", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
+    ("ClosedLoop", "other"): lambda model: [_on_another_link(model)],
+    ("ClosedLoop", "joined"): lambda model: ["fixed", "ball"],
     ("Damping", "mode"): lambda model: ["selective", "constant", "adaptive"],
     ("Damping", "per"): lambda model: ["level", "task"],
+    ("ContactForce", "reference"): lambda model: [[0.0, 0.0, 20.0]],
+    ("CenterOfPressure", "contact"): lambda model: [None, frames_of(model)[0]],
+    ("TorqueRegularisation", "joints"): lambda model: [None, _driven(model)[-2:], "*"],
+    ("JointEffort", "joints"): lambda model: [_driven(model)[-2:], "*"],
+    ("JointEffort", "reference"): lambda model: [2.0],
     ("PointDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
     ("LineDistance", "point"): lambda model: [[0.1, 0.0, 0.2]],
 }
+
+
+def fits(kind: type, robot: str) -> bool:
+    """False for what a robot cannot have: gears where none follows, a base that is fixed."""
+    described = model_of(robot).robot
+    if kind.__name__ == "Gears":
+        return bool(described.mimics)
+    return kind.__name__ != "BaseOrientation" or described.root != "fixed"
+
+
+def a_robot_for(kind: type) -> str:
+    """The first robot that can have it."""
+    return next(robot for robot in ROBOTS if fits(kind, robot))
+
+
+def _driven(model: Model) -> list[str]:
+    from sot.features.selection import driven
+
+    return [joint.name for joint in driven(model)]
 
 
 def _bounded(model: Model) -> list[str]:
     from sot.features.selection import bounded
 
     return [joint.name for joint in bounded(model)]
+
+
+def _on_another_link(model: Model) -> str:
+    frame, *others = (*frames_of(model), model.pin.frames[0].name)
+    joint = model.attachment(model.frame(frame))[0]
+    return next(other for other in others if model.attachment(model.frame(other))[0] != joint)
 
 
 def _carrying(model: Model) -> list[str]:
@@ -134,7 +170,7 @@ def examples(kind: type, model: Model) -> Iterator[tuple[str, Any]]:
 
 
 def _passed(parameter: inspect.Parameter, name: str) -> bool:
-    return parameter.default is parameter.empty or name in ("point", "limit")
+    return parameter.default is parameter.empty or name in ("point", "limit", "contacts", "radius")
 
 
 def random_state(model: Model, rng: np.random.Generator, usable: Callable[[Model], Any]) -> None:

@@ -1,6 +1,7 @@
-"""Short runs of the example robots, recorded. Record them anew, all or some, after a change that is meant:
+"""Short runs of the example robots, and of squats at torque level, recorded. Record them anew, all or some, after a
+change that is meant:
 
-python tests/record.py [ROBOT ...]
+python tests/record.py [ROBOT or SQUAT ...]
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import sot
+from sot.config import load_run
+from sot.config.events import TimedController
 from sot.entry import Entry
 from sot.reference import Reference
 from sot.robots import Kinematic, load
@@ -24,6 +27,8 @@ ROBOTS = (
     "panda", "solo12", "talos", "tiago", "ur5", "xarm7",
 )  # fmt: skip
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
+SQUATS = ("g1_squat", "solo12_squat", "talos_squat")  # examples at torque level, 1 ms
+SQUAT_TICKS, SQUAT_EVERY = 480, 12
 
 
 def stack_for(robot: sot.Description) -> sot.Stack:
@@ -60,6 +65,26 @@ def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.n
     return np.array(commands), np.array(errors)
 
 
+def squat(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities and torques, shape (ticks kept, nv), and norms of the tasks' errors, shape (ticks kept, tasks)."""
+    config = load_run(FOLDER.parent.parent / "examples" / f"{name}.yaml")
+    config.stack["com"].weight = 1e4  # so that it is more than a wish where levels are weights
+    robot = Kinematic(config.robot, dt=config.dt)
+    controller = TimedController(
+        config.robot, config.stack, events=config.events, solver=solver, dt=config.dt, output="torque",
+        compiled=compiled,
+    )  # fmt: skip
+    commands, torques, errors = [], [], []
+    for tick in range(SQUAT_TICKS):
+        command = controller.step(robot.read())
+        if tick % SQUAT_EVERY == 0:
+            commands.append(command.v)
+            torques.append(command.tau)
+            errors.append(list(_errors(controller)))
+        robot.write(command)
+    return np.array(commands), np.array(torques), np.array(errors)
+
+
 def _errors(controller: sot.Controller) -> Iterator[float]:
     for entry in controller.stack:
         if isinstance(entry, sot.Task):
@@ -67,10 +92,14 @@ def _errors(controller: sot.Controller) -> Iterator[float]:
 
 
 def record(name: str) -> Path:
-    """Run a robot with every solver and write what came out."""
+    """Run a robot, or a squat, with every solver and write what came out."""
     arrays = {}
     for solver in MEANINGS:
-        arrays[f"{solver}_commands"], arrays[f"{solver}_errors"] = run(name, solver)
+        if name in SQUATS:
+            kept = dict(zip(("commands", "torques", "errors"), squat(name, solver), strict=True))
+        else:
+            kept = dict(zip(("commands", "errors"), run(name, solver), strict=True))
+        arrays |= {f"{solver}_{key}": values for key, values in kept.items()}
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.npz"
     np.savez_compressed(path, **arrays)
@@ -78,6 +107,6 @@ def record(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    for robot in sys.argv[1:] or ROBOTS:
+    for robot in sys.argv[1:] or (*ROBOTS, *SQUATS):
         path = record(robot)
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} kB")

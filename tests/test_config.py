@@ -427,9 +427,10 @@ def test_mistakes_in_a_users_file(folder: Path, name: str):
 
 @pytest.mark.parametrize("kind", [kind for kind in plugins.task_classes() if kind.kind != "generic"])
 def test_every_task_there_and_back(kind: type):
-    arguments = yaml_arguments(kind, plugins.model_of("panda"))
+    robot = plugins.a_robot_for(kind)
+    arguments = yaml_arguments(kind, plugins.model_of(robot))
     assert len(arguments) >= 2
-    text = to_text({"robot": "panda", "stack": ["joint_limits", {kind.kind: arguments}]})
+    text = to_text({"robot": robot, "stack": ["joint_limits", {kind.kind: arguments}]})
     if kind.kind == "joint_limits":
         text = text.replace("- joint_limits\n", "- posture\n", 1)
     config = parse_run(text)

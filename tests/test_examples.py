@@ -14,6 +14,7 @@ import pytest
 from stack_files import EXAMPLES, FILES
 
 from sot.config import load_run
+from sot.contact import Contact
 
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 
@@ -66,3 +67,8 @@ def test_twins_run_reach_their_goals_and_agree(file: Path):
     assert np.allclose(script["final_q"], stack["final_q"], rtol=0.0, atol=1e-12)
     assert script["final_error"] == pytest.approx(stack["final_error"], abs=1e-12)
     assert max(stack["max_violation"].values()) <= 1e-6
+    if config.output == "torque":
+        assert not stack["fell"] and not stack["warnings"]
+        assert stack["max_foot_slip_m"] <= 1e-4 and stack["max_torque_ratio"] <= 1.0
+        smallest = min(entry.min_force for entry in config.stack if isinstance(entry, Contact))
+        assert stack["min_normal_force_n"] >= smallest - 1e-6 > 0.0

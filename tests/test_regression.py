@@ -9,6 +9,7 @@ import record
 # Rounding differs from machine to machine and grows along a run; the runs stay away from where it would explode.
 COMMANDS = 1e-7  # rad/s, m/s
 ERRORS = 1e-8  # rad, m
+TORQUES = 1e-4  # N·m: forces that nobody decides have little weight, so rounding shows in them
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
@@ -20,6 +21,31 @@ def test_the_run_is_as_recorded(robot: str, solver: str, compiled: bool):
     assert commands.shape == kept[f"{solver}_commands"].shape
     assert np.abs(commands - kept[f"{solver}_commands"]).max() <= COMMANDS
     assert np.abs(errors - kept[f"{solver}_errors"]).max() <= ERRORS
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize("solver", record.MEANINGS)
+@pytest.mark.parametrize("name", record.SQUATS)
+def test_the_squat_is_as_recorded(name: str, solver: str, compiled: bool):
+    kept = np.load(record.FOLDER / f"{name}.npz")
+    commands, torques, errors = record.squat(name, solver, compiled)
+    assert commands.shape == torques.shape == kept[f"{solver}_commands"].shape == kept[f"{solver}_torques"].shape
+    assert np.abs(commands - kept[f"{solver}_commands"]).max() <= COMMANDS
+    assert np.abs(torques - kept[f"{solver}_torques"]).max() <= TORQUES
+    assert np.abs(errors - kept[f"{solver}_errors"]).max() <= ERRORS
+
+
+@pytest.mark.parametrize("name", record.SQUATS)
+def test_what_is_recorded_is_a_squat(name: str):
+    """Legs move, motors carry the robot, and feet stay where they are."""
+    kept = np.load(record.FOLDER / f"{name}.npz")
+    for solver in record.MEANINGS:
+        torques = kept[f"{solver}_torques"]
+        assert np.isfinite(torques).all() and (torques[:, :6] == 0.0).all()  # no motor on the base
+        assert 0.5 < np.abs(torques).max() < 300.0 and np.ptp(torques, axis=0).max() > 0.05
+    commands = kept["hierarchical_commands"]
+    assert 0.3 < np.abs(commands).max() < 20.0
+    assert kept["hierarchical_errors"][:, 0].max() < 1e-4  # a foot
 
 
 @pytest.mark.parametrize("robot", record.ROBOTS)
@@ -36,5 +62,5 @@ def test_what_is_recorded_is_a_motion(robot: str):
 
 def test_the_recordings_are_small_and_complete():
     files = sorted(record.FOLDER.glob("*.npz"))
-    assert [file.stem for file in files] == sorted(record.ROBOTS)
+    assert [file.stem for file in files] == sorted([*record.ROBOTS, *record.SQUATS])
     assert sum(file.stat().st_size for file in files) < 1_000_000

@@ -40,7 +40,7 @@ def test_examples_are_right(file: Path):
 @pytest.mark.parametrize("kind", plugins.task_classes())
 def test_all_arguments_of_every_task_are_right(kind: type):
     arguments = (
-        yaml_arguments(kind, plugins.model_of("panda"))
+        yaml_arguments(kind, plugins.model_of(plugins.a_robot_for(kind)))
         if kind.kind != "generic"
         else {"value": "a.b", "jacobian": "a.c"}
     )

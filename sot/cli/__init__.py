@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,11 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _call(command: str, options: dict[str, Any]) -> int:
     from sot.cli import commands
-    from sot.errors import SotError
+    from sot.errors import SotError, SotWarning
 
     function: Callable[..., int] = getattr(commands, f"{command}_command")
     try:
-        code = function(**options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SotWarning)  # summaries tell them
+            code = function(**options)
     except SotError as error:
         print(f"sot: error: {error}", file=sys.stderr)
         code = 2

@@ -44,7 +44,7 @@ def run_command(
 def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
     """Why a run has not done what it should; empty if it has.
 
-    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; end with finite
+    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; not fall; end with finite
     errors, and below those that the file expects. A task that does not reach its goal is no failure by itself:
     giving way to what is more important is what a stack is for.
     """
@@ -54,6 +54,8 @@ def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
         found.append(f"{outcome.infeasible_ticks} ticks were infeasible")
     if outcome.nonfinite_ticks:
         found.append(f"{outcome.nonfinite_ticks} ticks had to leave out an entry that was not finite")
+    if outcome.fell:
+        found.append("the robot fell")
     for name in outcome.hard:
         if not (outcome.max_violation[name] <= KEPT):
             found.append(f"{name} was broken by {outcome.max_violation[name]:.2g}")
@@ -88,8 +90,11 @@ def check_command(file: str, as_json: bool) -> int:
     if as_json:
         ok = not controller.counters.infeasible
         _print_json(
-            {"file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok}
-        )
+            {
+                "file": file, "robot": config.robot.name, "solver": config.solver, "levels": levels, "ok": ok,
+                "warnings": [notice.text for notice in controller.warnings],
+            }
+        )  # fmt: skip
     else:
         times = f"{config.duration:g} s at dt = {1e3 * config.dt:g} ms"
         print(f"{file}: {config.robot.name}, {config.solver}, {times}\n")

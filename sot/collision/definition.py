@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sot.kernels.corners import ASIDE, LITTLE, SHORT
+from sot.viability import approach
 
 TOLERANCE, CAP = 1e-11, 100
 
@@ -214,3 +215,23 @@ def least_speed(delta: float, width: float, rate: float, recovery: float) -> flo
     if delta > 0.0:
         return -rate * delta / (1.0 - (delta / width) ** 2)
     return min(-rate * delta, recovery)
+
+
+def most_change(delta: float, speed: float, dt: float, deceleration: float, rate: float, recovery: float) -> float:
+    """Largest change of the speed at which two bodies come nearer, m/s²; see `sot.collision.barrier`.
+
+    Args:
+        delta: Distance above the margin after the tick if the speed stays, m.
+        speed: At which they come nearer, m/s; negative if they part.
+        dt: Length of a tick, s.
+        deceleration: With which they brake, m/s².
+        rate: λ, 1/s.
+        recovery: Largest speed with which bodies that are too close are driven apart, m/s.
+    """
+    distances = delta + dt * speed * np.array([2.0, 1.0])
+    curve = approach(distances, np.full(2, deceleration), np.full(2, rate), dt)
+    before, now = np.maximum(curve, -recovery)
+    along, left = (now - before) / dt, before - speed
+    if left >= 0.0:
+        return along - np.expm1(-rate * dt) / dt * left
+    return max(along + left / dt, -2.0 * deceleration)

@@ -177,6 +177,19 @@ class Distances:
         )  # fmt: skip
         return self.count
 
+    def brake(self, v: np.ndarray, dt: float, brakes: np.ndarray, lower: np.ndarray) -> None:
+        """Bounds on A v̇ for the rows of the last update, see `sot.collision.barrier`; into `lower`.
+
+        Args:
+            v: Velocity of the robot, shape (nv,).
+            dt: Length of a tick, s.
+            brakes: Deceleration, λ, recovery speed and the power at the end of the zone.
+            lower: Shape (4 slots,).
+        """
+        op.barrier_bounds(
+            v, dt, brakes, self.memory, self._settings, self._order, self.slots, self.count, self._AT, self.lower, lower
+        )
+
     def measure(self, model: Model, reach: float = np.inf) -> np.ndarray:
         """Distances of all pairs, m; infinite where they are beyond `reach`, NaN if the state is not finite."""
         self.damper = replace(self.damper, influence=reach)

@@ -16,6 +16,7 @@ from sot.model import Model
 class PlainDistances(Distances):
     """The same numbers as `Distances`, without compiled code."""
 
+    _width: float  # of the zone in the last update, m
     _seen: dict[int, np.ndarray]  # where the bodies of each pair were when they were last measured
 
     def forget(self) -> None:
@@ -37,7 +38,8 @@ class PlainDistances(Distances):
         distances, reach = self.distances, self.damper.influence
         order = [int(p) for p in np.argsort(distances, kind="stable") if distances[p] < reach]
         self._fill_slots(order[: self.slots.size])
-        self._write_rows(model, self._zone(order))
+        self._width = self._zone(order)
+        self._write_rows(model, self._width)
         return len(order)
 
     # -- distances -----------------------------------------------------------------------------------------
@@ -126,6 +128,16 @@ class PlainDistances(Distances):
             T = self._placement(model, b)
             bound -= n @ (T[12:15] + np.cross(T[15:18], y - T[9:12]))
         return row, bound
+
+    def brake(self, v: np.ndarray, dt: float, brakes: np.ndarray, lower: np.ndarray) -> None:
+        lower[:] = -np.inf
+        for row in np.flatnonzero(self.lower > -np.inf):
+            slot, corner = divmod(int(row), at.CORNERS)
+            delta = self.memory[self.slots[slot], at.CORNER + 4 * corner + 3] - self.damper.margin
+            speed = float(self.lower[row] - self.A[row] @ v)
+            end = (max(delta, 0.0) / self._width) ** brakes[op.END]
+            spare = brakes[op.BRAKES] * end / max(1.0 - end, 1e-12)
+            lower[row] = -definition.most_change(delta, speed, dt, *brakes[: op.END]) - spare
 
     def _point_jacobian(self, model: Model, body: int, point: np.ndarray) -> np.ndarray:
         """Velocity of a point of a body: v + ω × p, shape (3, nv)."""

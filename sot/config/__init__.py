@@ -22,6 +22,7 @@ from sot.config.parts import Parts, placed
 from sot.description import Description
 from sot.entry import Entry, Tick
 from sot.errors import unknown
+from sot.joint_impedance import JointImpedance, checked_impedance
 from sot.model import Model
 from sot.stack import Stack
 from sot.typed_yaml import build, parse, read
@@ -52,6 +53,7 @@ class RunFile:
         solver: Meaning of the order.
         backend: Quadratic program behind the solver `weighted`.
         output: What the commands are.
+        impedance: Joint stiffness and damping that are sent along with torques.
         dt: Period, s.
         duration: Length of the run, s.
         plugins: Python files beside this file, or modules, with tasks, references and functions of your own.
@@ -64,6 +66,7 @@ class RunFile:
     solver: Solver = "hierarchical"
     backend: Backend = "sot"
     output: Output = "velocity"
+    impedance: JointImpedance | None = None
     dt: float = 5e-3
     duration: float = 5.0
     plugins: tuple[Node, ...] = ()
@@ -89,6 +92,7 @@ class RunConfig:
         output: What the commands are: `velocity` or `torque`.
         given_robot: The robot as the file gives it.
         plugins: Python files and modules of the user.
+        impedance: Joint stiffness and damping that are sent along with torques.
     """
 
     robot: Description
@@ -104,6 +108,7 @@ class RunConfig:
     given_robot: Any = None
     plugins: tuple[str, ...] = ()
     output: str = "velocity"
+    impedance: JointImpedance | None = None
 
     def changed(self, solver: str | None = None, duration: float | None = None) -> RunConfig:
         """The same with another solver or duration, s."""
@@ -113,7 +118,7 @@ class RunConfig:
         """The controller of the run."""
         return TimedController(
             self.robot, self.stack, events=self.events, solver=self.solver, backend=self.backend, dt=self.dt,
-            output=self.output,
+            output=self.output, impedance=self.impedance,
         )  # fmt: skip
 
     def simulated(self) -> Kinematic:
@@ -151,6 +156,10 @@ def _make(node: Node, folder: Path) -> RunConfig:
     stack = parts.stack(file.stack)
     events = tuple(parts.event(event) for event in file.events)
     _try_out(parts, robot, stack, events, dt)
+    if file.impedance is not None:
+        with placed(node.value["impedance"]):
+            checked_impedance(file.impedance, file.output)
+            file.impedance.gains(Model(robot))
     return RunConfig(
         robot, stack, file.solver, file.backend, dt, duration,
         events=events,
@@ -160,6 +169,7 @@ def _make(node: Node, folder: Path) -> RunConfig:
         given_robot=file.robot.plain(),
         plugins=tuple(plugin.value for plugin in file.plugins),
         output=file.output,
+        impedance=file.impedance,
     )  # fmt: skip
 
 
@@ -213,10 +223,8 @@ def _try_out(parts: Parts, robot: Description, stack: Stack, events: tuple[Event
     order = sorted(zip(events, parts.event_places, strict=True), key=lambda pair: pair[0].at)
     for event, node in order:
         with placed(node):
-            if isinstance(
-                event, SetReference
-            ):  # a task keeps its reference, so only try whether it would start
-                feature = event.task(copy).feature
+            if isinstance(event, SetReference):  # a task keeps its reference, so only try whether it would start
+                feature = event.space(copy)
                 event.reference.start(feature, feature.value(model), event.at)
             else:
                 event.apply(copy)

@@ -37,6 +37,8 @@ def dump(config: RunConfig | Stack, words: Catalog | None = None) -> str:
     for key in ("solver", "backend", "output", "dt", "duration"):
         if getattr(config, key) != defaults[key]:
             result[key] = getattr(config, key)
+    if config.impedance is not None:
+        result["impedance"] = _plain(config.impedance, config.words)
     if config.plugins:
         result["plugins"] = list(config.plugins)
     result["stack"] = plain_stack(config.stack, config.words)

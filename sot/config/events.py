@@ -18,10 +18,12 @@ from sot.controller import Controller
 from sot.description import Description
 from sot.entry import Entry
 from sot.errors import TaskError
+from sot.feature import Feature
 from sot.reference import Reference
 from sot.stack import Stack
 from sot.state import Command, State
 from sot.task import FeatureTask
+from sot.wanted import Wanted
 
 EARLY = 1e-9  # s: a tick that is this much early by rounding is on time
 
@@ -88,12 +90,17 @@ class SetReference(Event):
     reference: Reference
 
     def apply(self, stack: Stack) -> None:
-        self.task(stack).reference = self.reference
+        self._task(stack).reference = self.reference  # type: ignore[attr-defined]  # `_task` has looked
 
-    def task(self, stack: Stack) -> FeatureTask:
-        """The task that is meant."""
+    def space(self, stack: Stack) -> Feature:
+        """Where the reference lives."""
+        task = self._task(stack)
+        return task.feature if isinstance(task, FeatureTask) else task.wanted.space  # type: ignore[attr-defined]
+
+    def _task(self, stack: Stack) -> Entry:
+        """The task that is meant: one with a feature, or with numbers that it wants."""
         entry = stack[self.name]
-        if not isinstance(entry, FeatureTask):
+        if not isinstance(entry, FeatureTask) and not isinstance(getattr(entry, "wanted", None), Wanted):
             raise TaskError(f"'{self.name}' is a {entry.kind}, which has no reference")
         return entry
 

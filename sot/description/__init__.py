@@ -16,6 +16,15 @@ from sot.errors import ConfigError, ModelError, unknown
 
 __all__ = ["Description", "Foot", "Mimic"]
 
+LEFT_OUT = {
+    "acceleration_limit": np.inf,
+    "rotor_inertia": 0.0,
+    "gear_ratio": 1.0,
+    "joint_friction": 0.0,
+    "joint_damping": 0.0,
+    "no_load_speed": np.inf,
+    "corner_speed": 0.0,
+}
 GEOMETRY = {"visual": pin.GeometryType.VISUAL, "collision": pin.GeometryType.COLLISION}
 
 
@@ -49,12 +58,15 @@ class Description:
         feet: Feet with their contact points.
         hands: Tool frames.
         mimics: Joints that follow others.
+        passive: Names of joints without a motor.
         postures: Named configurations of the SRDF or MJCF file, as it gives them, each of shape (nq,).
         acceleration_limit: rad/s² or m/s², shape (nv,), infinite where unknown.
         rotor_inertia: Inertia of the rotors, kg·m², shape (nv,).
         gear_ratio: Turns of the rotor per turn of the joint, shape (nv,).
         joint_friction: Coulomb friction, N·m or N, shape (nv,).
         joint_damping: Viscous friction, N·m·s/rad or N·s/m, shape (nv,).
+        no_load_speed: At which a motor has no torque left, rad/s or m/s, shape (nv,), infinite where unknown.
+        corner_speed: Up to which a motor has all of its torque, rad/s or m/s, shape (nv,).
         urdf: URDF file, if the robot has one.
         mjcf: MJCF file, if the robot has one.
         srdf: SRDF file, if the robot has one.
@@ -70,12 +82,15 @@ class Description:
     feet: tuple[Foot, ...] = ()
     hands: tuple[str, ...] = ()
     mimics: tuple[Mimic, ...] = ()
+    passive: tuple[str, ...] = ()
     postures: dict[str, np.ndarray] = field(default_factory=dict)
     acceleration_limit: np.ndarray = field(default_factory=lambda: np.zeros(0))
     rotor_inertia: np.ndarray = field(default_factory=lambda: np.zeros(0))
     gear_ratio: np.ndarray = field(default_factory=lambda: np.zeros(0))
     joint_friction: np.ndarray = field(default_factory=lambda: np.zeros(0))
     joint_damping: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    no_load_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    corner_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
     urdf: Path | None = None
     mjcf: Path | None = None
     srdf: Path | None = None
@@ -85,12 +100,11 @@ class Description:
     _geometry: dict[str, pin.GeometryModel] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Vectors that were left out: no acceleration limit, direct drive, no friction."""
+        """Vectors that were left out: no acceleration limit, direct drive, no friction, torque at any speed."""
         nv = self.pin_model.nv
-        fills = {"acceleration_limit": np.inf, "gear_ratio": 1.0}
-        for name in ("acceleration_limit", "rotor_inertia", "gear_ratio", "joint_friction", "joint_damping"):
+        for name, value in LEFT_OUT.items():
             if getattr(self, name).shape != (nv,):
-                object.__setattr__(self, name, np.full(nv, fills.get(name, 0.0)))
+                object.__setattr__(self, name, np.full(nv, value))
 
     @property
     def mass(self) -> float:
@@ -104,12 +118,13 @@ class Description:
 
     @property
     def actuated(self) -> np.ndarray:
-        """True where a motor acts: not on a free base, not on joints that follow others. Shape (nv,)."""
+        """True where a motor acts: not on a free base, not on joints that are passive or follow others. Shape (nv,)."""
         model, free = self.pin_model, np.ones(self.pin_model.nv, dtype=bool)
         if self.root == "free_flyer":
             free[:6] = False
-        for mimic in self.mimics:
-            free[model.joints[model.getJointId(mimic.joint)].idx_v] = False
+        for name in (*self.passive, *(mimic.joint for mimic in self.mimics)):
+            joint = model.joints[model.getJointId(name)]
+            free[joint.idx_v : joint.idx_v + joint.nv] = False
         return free
 
     def geometry(self, kind: Literal["visual", "collision"]) -> pin.GeometryModel:

@@ -35,7 +35,7 @@ def assemble(recipe: Recipe, where: str, name: str | None = None) -> Description
         raise ModelError(f"{where}: root: {recipe.urdf or recipe.mjcf} itself says '{root}', not '{recipe.root}'")
     corrections.clean_limits(full)
     acceleration = corrections.apply_limits(full, recipe, where)
-    corrections.apply_actuators(full, srdf, recipe, where)
+    no_load, corner = corrections.apply_actuators(full, srdf, recipe, where)
     named = postures.named(full, srdf, where)
     mimics = [m for m in urdf.mimics if m.joint in full.names]
     home = postures.home(full, recipe.home, named, mimics, where)
@@ -53,12 +53,15 @@ def assemble(recipe: Recipe, where: str, name: str | None = None) -> Description
         feet=feet,
         hands=recipe.hands,
         mimics=tuple(m for m in mimics if m.joint in model.names),
+        passive=_passive(full, model, recipe, where),
         postures={key: q[kept_q] for key, q in named.items()},
         acceleration_limit=acceleration[kept_v],
         rotor_inertia=np.array(model.rotorInertia),
         gear_ratio=np.array(model.rotorGearRatio),
         joint_friction=np.array(model.upperDryFrictionLimit),
         joint_damping=np.array(model.damping),
+        no_load_speed=no_load[kept_v],
+        corner_speed=corner[kept_v],
         urdf=recipe.urdf,
         mjcf=recipe.mjcf,
         srdf=recipe.srdf,
@@ -117,6 +120,13 @@ def _locked(model: pin.Model, recipe: Recipe, mimics: list[Mimic], root: str, wh
         elif follower in ids:
             raise ModelError(f"{where}: lock: joint '{mimic.joint}' follows '{mimic.of}'; lock that one too")
     return sorted(ids)
+
+
+def _passive(full: pin.Model, model: pin.Model, recipe: Recipe, where: str) -> tuple[str, ...]:
+    """Names of the joints without a motor that are left."""
+    joints = (j for pattern in recipe.passive for j in corrections.matching(full, pattern, f"{where}: passive"))
+    names = dict.fromkeys(full.names[joint.id] for joint in joints)
+    return tuple(name for name in names if name in model.names)
 
 
 def _reduce(

@@ -64,12 +64,15 @@ def apply_limits(model: pin.Model, recipe: Recipe, where: str) -> np.ndarray:
     return limits["acceleration"]
 
 
-def apply_actuators(model: pin.Model, srdf: Srdf, recipe: Recipe, where: str) -> None:
+def apply_actuators(model: pin.Model, srdf: Srdf, recipe: Recipe, where: str) -> tuple[np.ndarray, np.ndarray]:
+    """Motor data; returns the no-load and the corner speeds, each of shape (nv,)."""
     arrays = {
         "rotor_inertia": np.array(model.rotorInertia),
         "gear_ratio": np.array(model.rotorGearRatio),
         "friction": np.array(model.upperDryFrictionLimit),
         "damping": np.array(model.damping),
+        "no_load_speed": np.full(model.nv, np.inf),
+        "corner_speed": np.zeros(model.nv),
     }
     for name, (inertia, ratio) in srdf.rotors.items():
         if name in model.names:
@@ -86,6 +89,18 @@ def apply_actuators(model: pin.Model, srdf: Srdf, recipe: Recipe, where: str) ->
     model.armature = np.where(reflected > 0.0, reflected, model.armature)
     model.upperDryFrictionLimit, model.lowerDryFrictionLimit = arrays["friction"], -arrays["friction"]
     model.damping = arrays["damping"]
+    _check_speeds(model, arrays["no_load_speed"], arrays["corner_speed"], where)
+    return arrays["no_load_speed"], arrays["corner_speed"]
+
+
+def _check_speeds(model: pin.Model, no_load: np.ndarray, corner: np.ndarray, where: str) -> None:
+    for joint in list(model.joints)[1:]:
+        for i in range(joint.idx_v, joint.idx_v + joint.nv):
+            if not (corner[i] < no_load[i]):
+                raise ModelError(
+                    f"{where}: actuators: no_load_speed of joint '{model.names[joint.id]}', {no_load[i]:g}, is not "
+                    f"above its corner_speed, {corner[i]:g}"
+                )
 
 
 def _fill(array: np.ndarray, joint: Any, value: float | np.ndarray | None, where: str) -> None:

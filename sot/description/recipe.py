@@ -70,12 +70,17 @@ class Actuator:
         gear_ratio: Turns of the rotor per turn of the joint.
         friction: Coulomb friction at the joint, N·m or N.
         damping: Viscous friction at the joint, N·m·s/rad or N·s/m.
+        no_load_speed: Speed of the joint at which its motor has no torque left along the motion, rad/s or m/s.
+        corner_speed: Speed up to which it has all of its torque, rad/s or m/s; 0 if not given. In between the torque
+            falls along a straight line.
     """
 
     rotor_inertia: float | None = None
     gear_ratio: float | None = None
     friction: float | None = None
     damping: float | None = None
+    no_load_speed: float | None = None
+    corner_speed: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,7 @@ class Recipe:
         hands: Tool frames.
         limits: Corrections by joint name or pattern; later ones win.
         actuators: Motor data by joint name or pattern; later ones win.
+        passive: Names or patterns of joints without a motor, such as those that close a loop.
         collision_pairs: Link pairs to watch: all but those the `srdf` disables, all but `adjacent` ones, or
             `all`. Default: `srdf` if the SRDF disables any, else `adjacent`.
         collisions: Collision file, see `sot collisions`; relative to the description file also with `data`. Default:
@@ -113,5 +119,6 @@ class Recipe:
     hands: tuple[str, ...] = ()
     limits: dict[str, Limits] = field(default_factory=dict)
     actuators: dict[str, Actuator] = field(default_factory=dict)
+    passive: tuple[str, ...] = ()
     collision_pairs: Pairs | None = None
     collisions: Path | None = None

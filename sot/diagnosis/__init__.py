@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sot.diagnosis.pressure import Blocker, Pressures, row_name
+from sot.diagnosis.pressure import Blocker, Pressures
 from sot.diagnosis.saved_tick import Part, SavedTick, capture
 from sot.solvers import definition
 from sot.solvers.definition import RANK_TOLERANCE
@@ -82,8 +82,8 @@ class ActiveLimit:
         name: In words.
         value: Where it stands, in the unit of the row or joint.
         unit: Such as "rad/s"; empty if not known.
-        multiplier: Of the first level that presses against it; 0 if none does.
-        level: That level, None if none presses; `Explanation.strict` for the last cost.
+        multiplier: What one `unit` more would be worth to the first level that presses against it; 0 if none does.
+        level: That level, as in `LevelLine`; None if none presses; `Explanation.strict` for the last cost.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Explanation:
         active: Limits that the command touches.
         nonfinite: Entries that gave NaN or infinities and were left out.
         share: Part of the command that this is: below 1 while a change of the stack is blended in.
+        warnings: What is worth a warning about the stack, in words.
     """
 
     time: float
@@ -122,6 +123,7 @@ class Explanation:
     active: tuple[ActiveLimit, ...]
     nonfinite: tuple[str, ...]
     share: float = 1.0
+    warnings: tuple[str, ...] = ()
 
     def entry(self, name: str) -> EntryLine:
         """The line of one entry."""
@@ -149,7 +151,7 @@ def explain_tick(tick: SavedTick) -> Explanation:
     return Explanation(
         tick.time, tick.dt, tick.meaning, OUTCOMES[tick.outcome], tick.iterations, tick.scaling, tick.strict,
         tuple(_levels(tick, pressures)), tuple(_active(tick, pressures)), tick.nonfinite,
-        tick.share,
+        tick.share, tick.warnings,
     )  # fmt: skip
 
 
@@ -211,12 +213,14 @@ def _entry(part: Part, tick: SavedTick, pressures: Pressures) -> EntryLine:
     violation = _misses(part, tick)
     order = np.argsort(-np.abs(violation), kind="stable")
     misses = tuple(
-        (part.labels[i], float(violation[i]), part.units[i]) for i in order if abs(violation[i]) > TOLERANCE
+        (part.labels[i], part.factor * float(violation[i]), part.units[i])
+        for i in order
+        if abs(violation[i]) > TOLERANCE
     )
     active = np.abs(pressures.status[part.rows]) == 1
     count = int(np.count_nonzero(active)) if not part.bounds else _bounds_of(part, tick, pressures)
     blockers = pressures.blockers(part) if misses else []
-    residual = float(np.linalg.norm(violation))
+    residual = part.factor * float(np.linalg.norm(violation))
     rows = 0 if part.shaper else part.size
     return EntryLine(part.name, rows, residual, misses, count, tuple(blockers), part.facts)
 
@@ -243,15 +247,17 @@ def _active(tick: SavedTick, pressures: Pressures) -> list[ActiveLimit]:
     m, status = tick.problem.lower.size, pressures.status
     costs = range(tick.strict + 1)
     multipliers = [definition.multipliers(tick.problem, tick.strict, k, tick.x, status) for k in costs]
+    numbers = [*(k + 1 - tick.problem.hard for k in range(tick.strict)), tick.strict]
     found = [
-        _limit(f"{row_name(part, [])}: {_side(status[r])} of row {part.labels[r - part.start]}", r, multipliers,
-               float(tick.problem.A[r] @ tick.x) / part.scale, part.units[r - part.start], pressures.cost_of(part))
+        _limit(f"{part.name}: {_side(status[r])} of row {part.labels[r - part.start]}", r, multipliers, numbers,
+               part.value(r, float(tick.problem.A[r] @ tick.x)), part.units[r - part.start], pressures.cost_of(part),
+               part.factor)
         for part in tick.parts
         for r in range(part.start, part.stop)
         if status[r] in (LOWER, UPPER)
     ]  # fmt: skip
     found += [
-        _limit(pressures.bound_name(int(c)), int(m + c), multipliers, float(tick.x[c]), tick.joint_units[c], 0)
+        _limit(pressures.bound_name(int(c)), int(m + c), multipliers, numbers, float(tick.x[c]), tick.joint_units[c], 0)
         for c in np.flatnonzero(status[m:] != FREE)
     ]
     return sorted(found, key=lambda limit: (limit.level is None, limit.level or 0, -abs(limit.multiplier)))
@@ -262,10 +268,11 @@ def _side(status: int) -> str:
 
 
 def _limit(
-    name: str, index: int, multipliers: list[np.ndarray], value: float, unit: str, first: int
-) -> ActiveLimit:
+    name: str, index: int, multipliers: list[np.ndarray], numbers: list[int], value: float, unit: str, first: int,
+    factor: float = 1.0,
+) -> ActiveLimit:  # fmt: skip
     """The first level from its own on that presses against it, and how hard."""
     for k in range(first, len(multipliers)):
         if abs(multipliers[k][index]) > definition.TOLERANCE:
-            return ActiveLimit(name, value, unit, float(multipliers[k][index]), k)
+            return ActiveLimit(name, value, unit, float(multipliers[k][index]) / factor, numbers[k])
     return ActiveLimit(name, value, unit, 0.0, None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sot.entry import Box, Tick
 from sot.model import Model
 from sot.nonfinite import HUGE
-from sot.viability import KINDS, OUTSIDE, POSITION, ROUNDING, JointBox, approach, explain_bounds
+from sot.viability import KINDS, OUTSIDE, POSITION, ROUNDING, JointBox, approach, braked, explain_bounds
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Clash:
         unit: Such as "rad/s"; empty if not known.
         blockers: Names of what stands in the way.
         text: All of this in words.
+        needs: At torque level: what contacts and motors would have to do for it and cannot, in words.
     """
 
     entry: str
@@ -31,6 +32,7 @@ class Clash:
     unit: str
     blockers: tuple[str, ...]
     text: str
+    needs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -47,14 +49,22 @@ class BoundNames:
 class Limits:
     """The boxes of one tick, each by itself: what the solver's bounds were made of."""
 
-    def __init__(self, boxes: list[Box], model: Model, tick: Tick) -> None:
+    def __init__(self, boxes: list[Box], model: Model, tick: Tick, braking: np.ndarray | None = None) -> None:
+        """
+        Args:
+            boxes: The boxes.
+            model: The robot, at the tick's state.
+            tick: The tick.
+            braking: With which joints brake that have no acceleration limit, shape (nv,), if that is known.
+        """
         self.boxes, self.model, self.tick = boxes, model, tick
+        self._tables = {box: _table(box, model, braking) for box in boxes}
         self.joints, self.units = model.velocity_names(), velocity_units(model)
         n, count = model.nv, len(boxes)
         self.lower, self.upper = np.full((count, n), -np.inf), np.full((count, n), np.inf)
         self.lower_kind, self.upper_kind = np.zeros((2, count, n), dtype=int)
         for k, box in enumerate(boxes):
-            table = _table(box, model)
+            table = self._tables[box]
             if table is None:
                 self.lower[k], self.upper[k] = box.box(model, tick)
             else:
@@ -88,7 +98,7 @@ class Limits:
         """Joints outside their limits, limits of one box that contradict each other, and boxes that do."""
         found: list[Clash] = []
         for k, box in enumerate(self.boxes):
-            table = _table(box, self.model)
+            table = self._tables[box]
             found += self._crossed_in(k) if table is None else self._broken_limits(box.name, table)
         return found + self._crossed_between()
 
@@ -161,10 +171,13 @@ class Limits:
         return Clash(self.boxes[k].name, (self.joints[c],), gap, unit, (high,), text)
 
 
-def _table(box: Box, model: Model) -> JointBox | None:
+def _table(box: Box, model: Model, braking: np.ndarray | None) -> JointBox | None:
     """The limits behind a box, if it is made of joint limits."""
     joint_box = getattr(box, "joint_box", None)
-    return None if joint_box is None else joint_box(model)
+    if joint_box is None:
+        return None
+    table: JointBox = joint_box(model)
+    return replace(table, a_max=braked(table, braking))
 
 
 def velocity_units(model: Model) -> list[str]:

@@ -18,6 +18,7 @@ def table(explanation: Explanation) -> str:
     lines = [_headline(explanation)]
     if explanation.nonfinite:
         lines += _wrap("not finite, left out: ", explanation.nonfinite)
+    lines += [f"warning: {text}" for text in explanation.warnings]
     lines.append(f"level {'entry':{NAME}} rows  rank  active  residual     σ_min  σ_nonzero   damping")
     for level in explanation.levels:
         lines += _level(level)
@@ -74,7 +75,7 @@ def _limits(explanation: Explanation) -> list[str]:
 
 def _limit(limit: ActiveLimit, width: int, strict: int) -> str:
     level = "–" if limit.level is None else "last cost" if limit.level == strict else str(limit.level)
-    value = f"{limit.value:.4g} {limit.unit}".rstrip()
+    value = f"{0.0 if abs(limit.value) < 1e-9 else limit.value:.4g} {limit.unit}".rstrip()
     return f"{_cut(limit.name, width):{width}} {value:>16}  {_short(limit.multiplier):>10}  {level}"
 
 

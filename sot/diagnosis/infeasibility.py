@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sot.diagnosis import EntryLine, explain_tick
 from sot.diagnosis.clash import Clash
+from sot.diagnosis.needs import Needs
 from sot.diagnosis.saved_tick import SavedTick, capture_all
 from sot.solvers.status import CAPPED
 
@@ -33,6 +34,7 @@ class Report:
         misses: Entries of later levels that get less than they ask for, which is what levels are for.
         capped: True if a solve stopped at its iteration cap or time budget.
         share: Part of the newest version of the stack in the command: below 1 while it is blended in.
+        warnings: What is worth a warning about the newest version of the stack, in words.
     """
 
     time: float
@@ -41,6 +43,7 @@ class Report:
     misses: tuple[Clash, ...]
     capped: bool = False
     share: float = 1.0
+    warnings: tuple[str, ...] = ()
 
     @property
     def infeasible(self) -> bool:
@@ -50,6 +53,7 @@ class Report:
     def __str__(self) -> str:
         blend = f", while blending: {100.0 * self.share:.0f} % new stack" if self.share < 1.0 else ""
         lines = [f"t = {self.time:.6g} s: {'infeasible' if self.infeasible else 'feasible'}{blend}"]
+        lines += [_paragraph(f"warning: {text}") for text in self.warnings]
         if self.capped:
             lines.append("  the solver stopped at its iteration cap or time budget: there may be a better command")
         told = {clash.text for clash in self.clashes}
@@ -104,11 +108,12 @@ def report_tick(tick: SavedTick) -> Report:
     hard = [entry for level in levels[: tick.problem.hard] for entry in level.entries]
     soft = levels[tick.problem.hard :]
     broken = [_unknown(entry.name) for entry in hard if entry.name in tick.nonfinite]
-    clashes = [*broken, *tick.limit_clashes, *(_miss(entry) for entry in hard if entry.misses)]
+    needs = Needs(tick)
+    clashes = [*broken, *tick.limit_clashes, *(_miss(entry, needs) for entry in hard if entry.misses)]
     # A posture in the metric takes what is left, and never gets it all.
     entries = [entry for level in soft for entry in level.entries if entry.name not in postures]
-    misses = tuple(_miss(entry) for entry in entries if entry.misses)
-    return Report(tick.time, tick.nonfinite, tuple(clashes), misses, tick.outcome == CAPPED, tick.share)
+    misses = tuple(_miss(entry, needs) for entry in entries if entry.misses)
+    return Report(tick.time, tick.nonfinite, tuple(clashes), misses, tick.outcome == CAPPED, tick.share, tick.warnings)
 
 
 def _unknown(name: str) -> Clash:
@@ -116,7 +121,7 @@ def _unknown(name: str) -> Clash:
     return Clash(name, (), math.nan, "", (), _left_out(name))
 
 
-def _miss(entry: EntryLine) -> Clash:
+def _miss(entry: EntryLine, needs: Needs) -> Clash:
     amounts = [(f"{abs(amount):.3g} {unit}".rstrip(), label) for label, amount, unit in entry.misses[:SHOWN]]
     by = ", ".join(f"{amount} in {label}" for amount, label in amounts)
     rest = f" and in {len(entry.misses) - SHOWN} more" if len(entry.misses) > SHOWN else ""
@@ -125,6 +130,9 @@ def _miss(entry: EntryLine) -> Clash:
     if blockers:
         others = f" and {len(blockers) - SHOWN} more" if len(blockers) > SHOWN else ""
         text += f", blocked by {', '.join(blockers[:SHOWN])}{others}"
+    needed = needs.of(entry.name, tuple(blocker.owner for blocker in entry.blockers))
+    if needed:
+        text += f"; {needs.told(needed)}"
     units = {unit for _, _, unit in entry.misses}
     labels = tuple(label for label, _, _ in entry.misses)
-    return Clash(entry.name, labels, entry.residual, units.pop() if len(units) == 1 else "", blockers, text)
+    return Clash(entry.name, labels, entry.residual, units.pop() if len(units) == 1 else "", blockers, text, needed)

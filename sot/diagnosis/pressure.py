@@ -21,6 +21,7 @@ from sot.solvers.status import EQUAL, FREE, LOWER, UPPER
 
 SMALL = 1e-6  # part of an entry's gradient below which nothing is a blocker
 AT_BOUND = 1e-9
+NAMED = 8  # rows of one entry that are named
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,12 @@ class Blocker:
     Attributes:
         name: In words: rows of a task, or a limit of a joint.
         multiplier: How hard the entry presses against it.
+        owner: Name of the task or constraint whose rows these are; empty for bounds.
     """
 
     name: str
     multiplier: float
+    owner: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -106,7 +109,7 @@ class Pressures:
             mine = (rows >= part.start) & (rows < part.stop) & (strength > 0.0)
             if mine.any():
                 labels = [part.labels[r - part.start] for r in rows[mine]]
-                found.append(Blocker(row_name(part, labels), float(strength[mine].max())))
+                found.append(Blocker(row_name(part, labels), float(strength[mine].max()), part.name))
         return found
 
     def _bound_blockers(self, columns: np.ndarray, strength: np.ndarray) -> list[Blocker]:
@@ -172,9 +175,10 @@ def row_name(part: Part, labels: list[str]) -> str:
     """Rows of an entry in words: all of them by its name alone."""
     if len(labels) == part.size or not labels or part.shaper:
         return part.name
-    if len(labels) == 1:
-        return f"{part.name}: row {labels[0]}"
-    return f"{part.name}: rows {', '.join(labels)}"
+    several = list(dict.fromkeys(labels))  # facets of a cone share their names
+    word = "" if part.touch is not None else "row " if len(several) == 1 else "rows "
+    more = f" and {len(several) - NAMED} more" if len(several) > NAMED else ""
+    return f"{part.name}: {word}{', '.join(several[:NAMED])}{more}"
 
 
 def _balance(normals: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

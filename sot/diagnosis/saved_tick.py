@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sot.diagnosis.clash import BoundNames, Clash, Limits, velocity_units
-from sot.entry import Entry, Shaper, Tick
+from sot.contact_forces import shares
+from sot.diagnosis.clash import BoundNames, Clash, Limits
+from sot.diagnosis.part import Part as Part
+from sot.diagnosis.part import parts_of
+from sot.dynamics import Dynamics
+from sot.entry import Entry, Tick
 from sot.errors import SolveError
+from sot.notices import notices_of
 from sot.problem import Problem
 from sot.solvers.choice import make_solver
 from sot.solvers.status import OUTCOMES
@@ -20,49 +24,6 @@ if TYPE_CHECKING:
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
     from sot.plan import Plan
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one task or constraint of the stack became.
-
-    Attributes:
-        name: Name of the entry.
-        level: Level on which it stands.
-        start: First of its rows.
-        stop: End of its rows; equal to `start` for bounds and for a posture in the metric.
-        scale: Root of the weight, by which its rows are multiplied.
-        columns: Entries of x that it wants, for a posture in the metric; else empty.
-        labels: Name of each row (or column).
-        units: Unit of each row, such as "m/s"; empty where not known.
-        bounds: True for limits that became bounds on x.
-        facts: What the entry says of itself, by name.
-        shaper: True for what only changes what others ask for.
-        damping: How strongly it did, λ.
-    """
-
-    name: str
-    level: int
-    start: int
-    stop: int
-    scale: float
-    columns: tuple[int, ...]
-    labels: tuple[str, ...]
-    units: tuple[str, ...]
-    bounds: bool
-    facts: dict[str, float | str] = field(default_factory=dict)
-    shaper: bool = False
-    damping: float = 0.0
-
-    @property
-    def rows(self) -> slice:
-        """Its rows in the problem."""
-        return slice(self.start, self.stop)
-
-    @property
-    def size(self) -> int:
-        """Number of rows or columns."""
-        return len(self.labels)
 
 
 @dataclass(frozen=True)
@@ -88,6 +49,7 @@ class SavedTick:
         time: Time of the state, s.
         dt: How long the command acts, s.
         share: Part of the command that x is: below 1 while a change of the stack is blended in.
+        warnings: What is worth a warning about the stack, in words.
     """
 
     problem: Problem
@@ -108,6 +70,7 @@ class SavedTick:
     time: float
     dt: float
     share: float = 1.0
+    warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         problem = self.problem
@@ -184,29 +147,19 @@ def capture_all(controller: Controller) -> list[SavedTick]:
     if not controller.counters.ticks:
         raise SolveError("there is no tick yet: call controller.step(state) first")
     phases = controller.phases
-    return [_capture(controller, *pair) for pair in zip(phases, _shares(phases), strict=True)]
-
-
-def _shares(phases: list[Phase]) -> list[float]:
-    """Part of each phase in the command: sᵢ Πⱼ (1 − sⱼ) over the phases j after it; the oldest has what is left."""
-    shares, left = [], 1.0
-    for phase in reversed(phases[1:]):
-        share = phase.share(phase.plan.written[0])
-        shares.append(share * left)
-        left *= 1.0 - share
-    return [left, *reversed(shares)]
+    return [_capture(controller, *pair) for pair in zip(phases, shares(phases), strict=True)]
 
 
 def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
     plan, solver = phase.plan, phase.solver
-    tick = Tick(*plan.written)
-    limits = Limits(plan.boxes, plan.model, tick)
+    tick = Tick(*plan.written, plan.formulation.contacts, _forces(plan, solver.x))
+    limits = Limits(plan.boxes, plan.model, tick, plan.formulation.braking)
     return SavedTick(
         problem=_copy(plan.problem),
         strict=plan.strict,
         meaning=controller.meaning,
         backend=controller.backend,
-        parts=_parts(phase, tick),
+        parts=parts_of(phase, tick),
         joints=tuple(plan.formulation.names()),
         joint_units=_column_units(plan, limits.units),
         bound_names=_padded(limits.names(), plan.problem.n),
@@ -220,38 +173,18 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         time=tick.time,
         dt=tick.dt,
         share=share,
+        warnings=tuple(notice.text for notice in notices_of(plan.formulation)),
     )
+
+
+def _forces(plan: Plan, x: np.ndarray) -> np.ndarray | None:
+    """y, which entries tell of in their facts; None at velocity level."""
+    return plan.formulation.y(x) if isinstance(plan.formulation, Dynamics) else None
 
 
 def _copy(problem: Problem) -> Problem:
     arrays = {name: value.copy() for name, value in vars(problem).items() if isinstance(value, np.ndarray)}
     return Problem(**{**arrays, "A": np.asfortranarray(problem.A.copy())}, hard=problem.hard)
-
-
-def _parts(phase: Phase, tick: Tick) -> tuple[Part, ...]:
-    plan, strengths = phase.plan, {} if phase.shaping is None else phase.shaping.strength
-    joint_units = dict(zip(plan.model.velocity_names(), velocity_units(plan.model), strict=True))
-    v = plan.formulation.velocity(phase.solver.x, tick)
-    parts = []
-    for block in plan.blocks:
-        rows, columns = block.rows, () if block.columns is None else tuple(int(c) for c in block.columns)
-        count = len(columns) or rows.stop - rows.start
-        labels = tuple(block.entry.labels(count)) if count else ()
-        units = tuple(_units(block.entry, labels, joint_units, plan.formulation.rate)) if labels else ()
-        bounds = block.entry in plan.boxes
-        shaper = isinstance(block.entry, Shaper)
-        damping = strengths[block.entry] if isinstance(block.entry, Shaper) else 0.0
-        facts = block.entry.facts(plan.model, tick, v)
-        where = (block.entry.name, block.level, rows.start, rows.stop)
-        parts.append(Part(*where, block.scale, columns, labels, units, bounds, facts, shaper, damping))
-    return tuple(parts)
-
-
-def _units(entry: Entry, labels: tuple[str, ...], joint_units: dict[str, str], rate: str) -> Iterator[str]:
-    """Unit of each row; rows that are named after a joint have the unit of that joint."""
-    for label, unit in zip(labels, entry.units(len(labels)), strict=True):
-        known = unit or joint_units.get(label, "")
-        yield f"{known}{rate}" if known else ""
 
 
 def _column_units(plan: Plan, joints: list[str]) -> tuple[str, ...]:

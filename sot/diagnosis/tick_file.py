@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sot.diagnosis.clash import BoundNames, Clash
-from sot.diagnosis.saved_tick import Part, SavedTick, capture
+from sot.diagnosis.part import Part
+from sot.diagnosis.saved_tick import SavedTick, capture
+from sot.diagnosis.touch import Touch
 from sot.errors import ConfigError
 from sot.problem import Problem
 from sot.solvers.choice import BACKENDS, MEANINGS
@@ -91,13 +93,18 @@ def _tick(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> SavedTick:
     for name in ("scaling", "time", "dt"):
         names[name] = float(names[name])
     names["share"] = float(names.get("share", 1.0))
-    parts = tuple(Part(**_tuples(part)) for part in names.pop("parts"))
+    parts = tuple(_part(part) for part in names.pop("parts"))
     bound_names = BoundNames(**_tuples(names.pop("bound_names")))
     clashes = tuple(Clash(**_tuples(clash)) for clash in names.pop("limit_clashes"))
     return SavedTick(
         problem=problem, x=numbers["x"], status=status, parts=parts, bound_names=bound_names,
         limit_clashes=clashes, **_tuples(names),
     )  # fmt: skip
+
+
+def _part(table: dict[str, Any]) -> Part:
+    touch = table.pop("touch", None)
+    return Part(**_tuples(table), touch=None if touch is None else Touch(**_tuples(touch)))
 
 
 def _tuples(table: dict[str, Any]) -> dict[str, Any]:
@@ -143,4 +150,7 @@ def _part_fits(part: Part, problem: Problem) -> bool:
         and all(0 <= column < problem.n for column in part.columns)
         and (len(part.labels) == len(part.units) == count or (part.bounds and not part.labels))
         and part.scale > 0.0
+        and part.factor > 0.0
+        and len(part.shift) in (0, part.stop - part.start)
+        and (part.touch is None or 0 <= part.touch.start < part.touch.stop <= problem.n)
     )

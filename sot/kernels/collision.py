@@ -248,7 +248,7 @@ def _most_change(delta, speed, dt, brakes):
     along, left = (now - before) / dt, before - speed
     if left >= 0.0:
         return along + loss * left
-    return max(along + left / dt, along - brakes[BRAKES])
+    return max(along + left / dt, -2.0 * brakes[BRAKES])
 
 
 @kernel

@@ -10,6 +10,7 @@ import numpy as np
 from sot.controller import Controller
 from sot.dynamics import Dynamics
 from sot.entry import Constraint, Tick
+from sot.loop.physics import Physics, Watch
 from sot.state import Command, State
 from sot.task import Task
 
@@ -44,6 +45,7 @@ class Run:
         nonfinite_ticks: Ticks in which a task or constraint gave NaN or infinity and was left out.
         late_ticks: Ticks that were missed in real time and skipped.
         state: Last state of the robot.
+        physics: Slip, forces, torques and falls; None at velocity level.
     """
 
     robot: str
@@ -59,6 +61,7 @@ class Run:
     nonfinite_ticks: int
     late_ticks: int
     state: State = field(repr=False)
+    physics: Physics | None = None
 
     @property
     def hard(self) -> tuple[str, ...]:
@@ -66,14 +69,19 @@ class Run:
         return tuple(name for name in self.max_violation if self.level[name] == 0)
 
     @property
+    def fell(self) -> bool:
+        """True if the robot fell; see `Physics`. Not looked at at velocity level."""
+        return self.physics is not None and self.physics.fell
+
+    @property
     def ok(self) -> bool:
-        """True if every tick was feasible and finite, all hard constraints were kept and all errors are finite."""
+        """True if every tick was feasible and finite, hard constraints were kept, errors are finite, nobody fell."""
         kept = all(self.max_violation[name] <= KEPT for name in self.hard)
-        good = self.infeasible_ticks == 0 and self.nonfinite_ticks == 0
+        good = self.infeasible_ticks == 0 and self.nonfinite_ticks == 0 and not self.fell
         return kept and good and bool(np.isfinite(list(self.final_error.values())).all())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers and names."""
+        """Plain numbers and names; those of `Physics` at torque level only."""
         return {
             "robot": self.robot,
             "solver": self.solver,
@@ -86,6 +94,7 @@ class Run:
             "capped_ticks": self.capped_ticks,
             "nonfinite_ticks": self.nonfinite_ticks,
             "late_ticks": self.late_ticks,
+            **({} if self.physics is None else self.physics.to_json()),
         }
 
     def summary(self) -> str:
@@ -107,6 +116,8 @@ class Run:
         infeasible, capped, late = self.infeasible_ticks, self.capped_ticks, self.late_ticks
         broken = f", {self.nonfinite_ticks} with NaN or infinity" if self.nonfinite_ticks else ""
         lines += [f"ticks  {infeasible} infeasible, {capped} capped, {late} missed{broken}"]
+        if self.physics is not None:
+            lines += [f"robot  {self.physics.summary()}"]
         return "\n".join(lines)
 
     def _verdict(self, name: str) -> str:
@@ -133,7 +144,9 @@ class Recount:
         self._seen = self._counters()
         self._ticks = np.zeros(3, dtype=int)  # in which each of these counters rose
         self._previous = state.v.copy()
+        self._torque: np.ndarray | None = None  # that was commanded one tick ago
         self._worst: dict[str, float] = {}
+        self._watch = Watch(controller, state) if controller.output == "torque" else None
 
     def add(self, state: State, command: Command, elapsed: int) -> None:
         """Take note of a tick, with the controller's model still at its state.
@@ -151,11 +164,13 @@ class Recount:
         self._ticks += counters > self._seen
         self._seen = counters
         formulation = self.controller.formulation
-        tick = Tick(state.time, self.controller.dt, self._previous)
+        tick = Tick(state.time, self.controller.dt, self._previous, previous_torque=self._torque)
         if isinstance(formulation, Dynamics):
             tick.contacts, tick.forces = formulation.contacts, formulation.y(self.controller.solver.x)
         self._measure(tick, command)
-        self._previous = command.v
+        if self._watch is not None:
+            self._watch.add(command)
+        self._previous, self._torque = command.v, command.tau
 
     def _counters(self) -> np.ndarray:
         counters = self.controller.counters
@@ -187,6 +202,7 @@ class Recount:
             nonfinite_ticks=nonfinite,
             late_ticks=late,
             state=state,
+            physics=None if self._watch is None else self._watch.result(state),
         )
 
     def _percentiles(self) -> Percentiles:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sot.contact import Contact
 from sot.controller import Controller
 from sot.features import FramePose, JointPosture
 from sot.stack import Stack
@@ -26,11 +27,17 @@ def warm_up(controller: Controller) -> None:
     """
     robot = controller.robot
     frame = robot.pin_model.frames[robot.pin_model.nframes - 1].name
+    contacts = [Contact(foot.frame) for foot in robot.feet] or [Contact(frame)]
     stand_in = Controller(
         robot,
-        Stack([], [FeatureTask(FramePose(frame), name="pose")], [FeatureTask(JointPosture(), name="posture")]),
+        Stack(
+            contacts if controller.output == "torque" else [],
+            [FeatureTask(FramePose(frame), name="pose")],
+            [FeatureTask(JointPosture(), name="posture")],
+        ),
         solver=controller.meaning,  # type: ignore[arg-type]  # it was checked when the controller was made
         dt=controller.dt,
+        output=controller.output,  # type: ignore[arg-type]  # so was this
         backend=controller.backend,
         compiled=controller.compiled,
     )
