@@ -12,7 +12,8 @@ from sot.dynamics import Dynamics
 from sot.errors import ConfigError, SolveError
 
 if TYPE_CHECKING:
-    from sot.controller import Controller, Phase
+    from sot.controller import Controller
+    from sot.phase import Phase
 
 
 def shares(phases: Sequence[Phase]) -> list[float]:
@@ -38,9 +39,9 @@ def blended(controller: Controller) -> dict[Contact, np.ndarray]:
         raise SolveError("there is no tick yet: call controller.step(state) first")
     found: dict[Contact, np.ndarray] = {}
     for phase, share in zip(controller.phases, shares(controller.phases), strict=True):
-        formulation = phase.plan.formulation
+        formulation = phase.used.plan.formulation
         if isinstance(formulation, Dynamics):
-            for contact, y in formulation.forces_of(phase.solver.x).items():
+            for contact, y in formulation.forces_of(phase.used.solver.x).items():
                 found[contact] = found.get(contact, 0.0) + share * y
     return found
 

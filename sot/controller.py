@@ -18,9 +18,11 @@ from sot.gears import Following, Gears
 from sot.joint_impedance import JointImpedance, checked_impedance
 from sot.model import Model
 from sot.notices import notices_of
+from sot.phase import Phase
 from sot.plan import Levels, Plan
-from sot.shaping import Shaping, shaping_of
+from sot.shaping import shaping_of
 from sot.solvers.choice import MEANINGS, Solver, make_solver
+from sot.solvers.lexicographic import Lexicographic
 from sot.solvers.status import CAPPED, NOT_FINITE
 from sot.stack import Stack
 from sot.state import Command, State
@@ -32,66 +34,6 @@ if TYPE_CHECKING:
 
 OUTPUTS: dict[str, type[Any]] = {"velocity": Velocity, "torque": Dynamics}  # what a command is → what the unknown is
 INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
-
-
-@dataclass
-class Phase:
-    """A version of the stack that takes part in the command.
-
-    Attributes:
-        plan: Its rows.
-        solver: Its solver.
-        shaping: What its shapers do between rows and solve, if it has any.
-        start: When it began to take over, s.
-        ramp: Seconds in which it takes over.
-    """
-
-    plan: Plan
-    solver: Solver
-    shaping: Shaping | None
-    start: float
-    ramp: float
-
-    def write(self, tick: Tick) -> None:
-        """The problem of a tick."""
-        self.plan.write(tick)
-        if self.shaping is not None:
-            self.shaping.apply()
-
-    def begin_anew(self) -> None:
-        """Drop the warm start."""
-        self.solver.forget()
-        self.plan.formulation.start(self.solver.x)
-
-    def solve(self, cap: int, budget: float | None) -> int:
-        """Solve it; returns the outcome."""
-        outcome = self._solve(cap, budget)
-        if self.shaping is not None and outcome != NOT_FINITE and self.shaping.hold_at_limits(self.solver.status):
-            outcome = self._solve(cap, budget)
-        return outcome
-
-    def _solve(self, cap: int, budget: float | None) -> int:
-        outcome = self.solver.solve(cap, budget)
-        if outcome == CAPPED and budget is None:  # the last tick's working set led astray: once more from nothing
-            self.begin_anew()
-            outcome = self.solver.solve(cap)
-        return outcome
-
-    def drop_nonfinite(self) -> None:
-        """Take NaN and infinities out of the problem. Shapers, who may have spread them, begin anew."""
-        if self.shaping is not None:
-            self.shaping.undo()
-        self.plan.drop_nonfinite()
-        if self.shaping is not None:
-            self.shaping.apply()
-        self.begin_anew()
-
-    def share(self, time: float) -> float:
-        """Part of the command that is its own: 3s² − 2s³ over the ramp."""
-        if self.ramp <= 0.0:
-            return 1.0
-        s = min(max((time - self.start) / self.ramp, 0.0), 1.0)
-        return s * s * (3.0 - 2.0 * s)
 
 
 @dataclass
@@ -179,12 +121,12 @@ class Controller:
     @property
     def plan(self) -> Plan:
         """Plan of the newest version of the stack."""
-        return self.phases[-1].plan
+        return self.phases[-1].used.plan
 
     @property
     def solver(self) -> Solver:
         """Solver of the newest version of the stack."""
-        return self.phases[-1].solver
+        return self.phases[-1].used.solver
 
     def step(self, state: State, dt: float | None = None) -> Command:
         """Command for a state.
@@ -277,7 +219,10 @@ class Controller:
             self.counters.capped += 1
         if phase.plan.crossed or solver.hard_residual() > INFEASIBLE:
             self._infeasible = True
-        return phase.plan.formulation.outcome(solver.x)
+            phase.relieve(tick, self.max_iterations, self.budget)
+        else:
+            phase.relieved = False
+        return phase.used.plan.formulation.outcome(phase.used.solver.x)
 
     def _without_nonfinite(self, phase: Phase) -> int:
         """A row with NaN or infinity asks for nothing this tick; if the state itself is not finite, say so."""
@@ -314,12 +259,20 @@ class Controller:
         """An entry has a new gain."""
         for phase in self.phases:
             phase.plan.forget_gains()
+            if phase.relief is not None:
+                phase.relief.plan.forget_gains()
 
     # -- run-time changes of the stack ---------------------------------------------------------------
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
-        formulation = OUTPUTS[self.output](self.model, levels)
-        levels, hard = formulation.arrange(self._with_gears(levels))
+        levels = self._with_gears(levels)
+        phase = self._version(OUTPUTS[self.output](self.model, levels), levels, start, ramp)
+        if self.output == "torque" and phase.plan.boxes and isinstance(phase.solver, Lexicographic):
+            phase.relief = self._version(Dynamics(self.model, levels, motors_first=True), levels, start, ramp)
+        return phase
+
+    def _version(self, formulation: Formulation, levels: Levels, start: float, ramp: float) -> Phase:
+        levels, hard = formulation.arrange(levels)
         plan = Plan(levels, formulation, weighted=self.meaning == "weighted", compiled=self.compiled, hard=hard)
         solver = make_solver(
             self.meaning, plan.problem, plan.strict, self.backend, self.compiled, scaling=self.output == "velocity"

@@ -59,8 +59,14 @@ class Dynamics:
 
     rate = "/s²"
 
-    def __init__(self, model: Model, levels: Levels) -> None:
-        self.model = model
+    def __init__(self, model: Model, levels: Levels, *, motors_first: bool = False) -> None:
+        """
+        Args:
+            model: The robot.
+            levels: The stack.
+            motors_first: Joint limits are rows after those of the motors, in place of bounds on x, which come first.
+        """
+        self.model, self.boxes_are_rows = model, motors_first
         self.unit = max(model.mass * GRAVITY, 1.0)
         self.contacts = Contacts()
         self.loads = [entry for level in levels for entry in level if isinstance(entry, Load)]
@@ -77,7 +83,7 @@ class Dynamics:
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
         self._cholesky = np.zeros((self._free.size + 1, max(self._free.size, 1)))  # room for what `outcome` solves
         self._actuated = model.robot.actuated
-        self.braking = _braking(model, levels[0])
+        self.braking: np.ndarray | None = _braking(model, levels[0])
         model.dynamic = True
 
     def _add(self, entry: Contact | ClosedLoop, level: int) -> None:
@@ -99,12 +105,14 @@ class Dynamics:
         """What is hard, in the order in which it would be given up, last first.
 
         The laws of physics can always be kept: what has no motor has no torque, and contacts push inside their cones.
-        Then comes what motors can do, then the rest of level 0.
+        Then comes what motors can do, then the rest of level 0. Joint limits are bounds on x and come before all of
+        it, unless the motors cannot keep them.
         """
         physics = tuple(self._physics())
         motors = tuple(entry for entry in levels[0] if entry.limits_motors)
-        rest = tuple(entry for entry in levels[0] if not entry.limits_motors)
-        hard = [level for level in (physics, motors) if level]
+        boxes = tuple(entry for entry in levels[0] if isinstance(entry, Box) and self.boxes_are_rows)
+        rest = tuple(entry for entry in levels[0] if not entry.limits_motors and entry not in boxes)
+        hard = [level for level in (physics, motors, boxes) if level]
         return (*hard, rest, *levels[1:]), len(hard) + 1
 
     def _physics(self) -> Iterator[Entry]:
@@ -140,7 +148,9 @@ class Dynamics:
         if isinstance(entry, Task) and entry.picked is not None:
             return entry.picked.size
         tick = Tick(0.0, 1e-3, np.zeros(self.model.nv), self.contacts)
-        return self.size if isinstance(entry, Shaper) else entry.dynamic_rows(self.model, tick).lower.size
+        if isinstance(entry, Shaper) or (isinstance(entry, Box) and self.boxes_are_rows):
+            return self.size
+        return entry.dynamic_rows(self.model, tick).lower.size
 
     # -- every tick ------------------------------------------------------------------------------------
 
@@ -174,6 +184,8 @@ class Dynamics:
             return Rows(np.zeros((self.size, self.size)), -nothing, nothing)
         if isinstance(entry, Friction):
             return self.cone(entry.contact)
+        if isinstance(entry, Box) and self.boxes_are_rows:
+            return Rows(np.eye(self.size), *self.box(entry, tick))
         sizes = {"force": self.contacts.size}
         return self._on_x(asked(entry, lambda: entry.dynamic_rows(self.model, tick), self.model.nv, sizes))
 

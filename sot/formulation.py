@@ -47,14 +47,18 @@ class Formulation(Protocol):
         size: Number of unknowns.
         rate: What the unit of a row has beside that of the task's error: "/s".
         braking: With which joints brake that have no acceleration limit, shape (nv,); None: they stop at once.
-        contacts: Contacts whose forces are unknowns; None at velocity level.
+        boxes_are_rows: Hard boxes have rows of their own, in place of bounds on x.
     """
 
     model: Model
     size: int
     rate: str
     braking: np.ndarray | None
-    contacts: Contacts | None
+    boxes_are_rows: bool
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """Contacts whose forces are unknowns; None at velocity level."""
 
     def arrange(self, levels: Stacked) -> tuple[Stacked, int]:
         """The levels that are solved, and how many of them are hard."""
@@ -111,6 +115,7 @@ class Velocity:
     rate = "/s"
     braking: np.ndarray | None = None
     contacts: Contacts | None = None
+    boxes_are_rows = False
 
     def __init__(self, model: Model, levels: Stacked = ()) -> None:
         self.model = model

@@ -107,7 +107,7 @@ class Plan:
     def _block(self, entry: Entry, level: int, row: int, metric: np.ndarray | None) -> Block:
         """Where an entry goes; a posture that may be folded adds its weight to the metric."""
         scale = float(np.sqrt(entry.weight))
-        if isinstance(entry, Box) and level < self.hard:
+        if isinstance(entry, Box) and level < self.hard and not self.formulation.boxes_are_rows:
             self.boxes.append(entry)
             return Block(entry, level, slice(row, row), 1.0)
         columns = _picked_columns(entry)

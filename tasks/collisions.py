@@ -9,7 +9,7 @@ import numpy as np
 
 from sot.checks import positive
 from sot.collision import drawing
-from sot.collision.barrier import ROOM, Barrier, braking_way
+from sot.collision.barrier import Barrier
 from sot.collision.distances import Damper, Distances, PairDistance
 from sot.collision.obstacle import Obstacle
 from sot.collision.plain import PlainDistances
@@ -55,7 +55,6 @@ class Collisions(Constraint):
         smoothing: float = 1e-3,
         recovery: float = 0.1,
         deceleration: float = 5.0,
-        fastest: float = 1.5,
         only: str | Sequence[str] | None = None,
         ignore: Patterns | None = None,
         model: CollisionModel | None = None,
@@ -74,9 +73,8 @@ class Collisions(Constraint):
             smoothing: τ, m: how far two bodies are rounded off towards each other, so that nothing jumps. A few times
                 this is how much too near they may seem.
             recovery: Largest speed with which bodies that are too close are driven apart, m/s.
-            deceleration: With which bodies brake in front of each other at torque level, m/s².
-            fastest: Speed at which they may come towards each other at torque level, m/s: pairs are watched from where
-                they would have to brake from it, if that is farther away than influence.
+            deceleration: With which bodies brake in front of each other at torque level, m/s². Pairs that are fast have
+                rows from where they have to brake, if that is farther away than influence.
             only: Names or patterns of links and obstacles; by default all. One of each pair must be among them.
             ignore: Names or patterns that are left out, or two of them to leave out the pairs between them.
             model: Bodies and pairs of the robot, in place of those it comes with.
@@ -96,7 +94,6 @@ class Collisions(Constraint):
         self.pairs = int(positive(pairs, f"{self.name}: pairs"))
         self.recovery = positive(recovery, f"{self.name}: recovery", zero=True)
         self.deceleration = positive(deceleration, f"{self.name}: deceleration")
-        self.fastest = positive(fastest, f"{self.name}: fastest")
         self.self_collision, self.only, self.ignore, self.model = self_collision, only, ignore, model
         self.obstacles = _one_of_a_kind(obstacles, self.name)
         self._watch: Distances | None = None
@@ -196,8 +193,7 @@ class Collisions(Constraint):
 
     def _make_barrier(self, model: Model, tick: Tick) -> Barrier:
         """Where it turns out that this is torque level; before the first tick."""
-        margin, way = self.margin + self.smoothing, braking_way(self.fastest, self.deceleration, self.rate)
-        watch = self._watching(Damper(margin, max(self.influence, margin + ROOM * way), 0.0, 0.0))
+        watch = self._watching(Damper(self.margin + self.smoothing, self.influence, 0.0, 0.0))
         barrier = self._barrier = Barrier(watch, model, self.deceleration, self.rate, self.recovery)
         self._dynamic = Rows(barrier.A, barrier.lower, np.full(barrier.lower.size, np.inf))
         self._seen = [-1] * len(self.obstacles)

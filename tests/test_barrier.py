@@ -10,7 +10,6 @@ from plugins import model_of
 
 import sot
 from sot.collision import coal_door, definition
-from sot.collision.barrier import braking_way
 from sot.collision.robot import collision_model
 from sot.collision.shape import Body, CollisionModel, ball, box
 from sot.entry import Entry, Tick
@@ -140,20 +139,21 @@ def test_the_margin_is_kept_with_no_more_than_the_deceleration(dt, rate):
 
 
 def test_who_was_pushed_brakes_with_little_more():
-    """Far beyond the curve: 2a, not whatever it takes; back from inside the same, up to the recovery speed."""
-    assert definition.most_change(0.05, 3.0, 1e-3, 5.0, 20.0, 0.1) == pytest.approx(-10.0)
+    """Beyond the curve: 2a and what it takes to stop in time; back from inside 2a, up to the recovery speed."""
+    assert definition.most_change(0.05, 3.0, 1e-3, 5.0, 20.0, 0.1) == pytest.approx(-10.0 - 0.5 * 9.0 / 0.053)
+    assert definition.most_change(-0.05, 0.2, 1e-3, 5.0, 20.0, 0.1) == pytest.approx(-210.0)
     assert definition.most_change(-0.05, 0.0, 1e-3, 5.0, 20.0, 0.1) == pytest.approx(-10.0)
     assert definition.most_change(-0.05, -0.1, 1e-3, 5.0, 20.0, 0.1) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_the_braking_way():
     """Against the law itself, at a tick so short that it does not matter."""
-    dt, speed, distance = 1e-4, 1.5, braking_way(1.5, 5.0, 20.0)
+    dt, speed, distance = 1e-4, 1.5, definition.braking_way(1.5, 5.0, 20.0)
     for _ in range(20000):
         speed += dt * definition.most_change(distance - dt * speed, speed, dt, 5.0, 20.0, 0.1)
         distance -= dt * speed
     assert -1e-9 <= distance <= 1e-3
-    assert braking_way(1.5, 5.0, np.inf) == pytest.approx(1.5**2 / 10.0)
+    assert definition.braking_way(1.5, 5.0, np.inf) == pytest.approx(1.5**2 / 10.0)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_compiled_and_plain_agree():
             pass
 
     for pairs in (100, 6):  # with few, more pairs are near than can have rows: the end of the zone counts
-        fast, slow, owner = Collisions(pairs=pairs, fastest=0.8), Collisions(pairs=pairs, fastest=0.8), Uncompiled()
+        fast, slow, owner = Collisions(pairs=pairs), Collisions(pairs=pairs), Uncompiled()
         slow.work_for(owner)
         slow.setup(model_of("g1"))
         compared = 0
@@ -229,23 +229,31 @@ def test_compiled_and_plain_agree():
 
 
 def test_a_pair_that_comes_near_changes_nothing():
-    """Just inside and just outside of the distance from which on pairs have rows: the same command."""
+    """Just inside and just outside of the zone in which it has rows, which grows with speed: the same command."""
     robot = load("panda", lock=["panda_finger_joint*"])
-    commands = []
-    for gap in (0.36, 0.3605, 0.361, 2.0):
-        model = sot.Model(robot)
-        tip = model.placement(model.frame("panda_hand_tcp")).translation.copy()
-        tool = CollisionModel((Body("tip", model.joint("panda_joint7").index, ball(0.05, [0, 0, 0.2])),), ())
+    model = sot.Model(robot)
+    tip = model.placement(model.frame("panda_hand_tcp")).translation.copy()
+    J = model.jacobian(model.frame("panda_hand_tcp"), "aligned")[:3]
+    tool = CollisionModel((Body("tip", model.joint("panda_joint7").index, ball(0.05, [0, 0, 0.2])),), ())
+
+    def command(gap, speed=1.0):
         wall = sot.Obstacle("wall", plane=[0.0, -1.0, 0.0], at=tip + np.array([0.0, gap, 0.0]))
         hand = Position("panda_hand_tcp", gain=3.0, reference=tip + np.array([0.0, 0.5, 0.0]))
-        stack = sot.Stack([Collisions(obstacles=[wall], model=tool)], [hand], [Posture()])
-        controller = sot.Controller(robot, stack, output="torque")
-        v = np.linalg.pinv(model.jacobian(model.frame("panda_hand_tcp"), "aligned")[:3]) @ [0.0, 1.0, 0.0]
-        commands.append(controller.step(sot.State(0.0, robot.home, v)).tau)
-        rows = controller.stack["collisions"]._barrier.lower
-        assert np.isfinite(rows).any() == (gap < 1.0)
-    for tau in commands[:-1]:
-        np.testing.assert_allclose(tau, commands[-1], atol=1e-9)
+        collisions = Collisions(obstacles=[wall], model=tool)
+        controller = sot.Controller(robot, sot.Stack([collisions], [hand], [Posture()]), output="torque")
+        tau = controller.step(sot.State(0.0, robot.home, np.linalg.pinv(J) @ [0.0, speed, 0.0])).tau
+        return tau, collisions._barrier
+
+    _, barrier = command(0.1)
+    edge = 0.1 + float(barrier.watch.reaches[0] - barrier.watch.distances[0])
+    far, _ = command(2.0)
+    for gap, near in ((edge - 1e-4, True), (edge + 1e-4, False)):
+        tau, barrier = command(gap)
+        assert np.isfinite(barrier.lower).any() == near
+        np.testing.assert_allclose(tau, far, atol=1e-9)
+    assert np.abs(command(0.5 * edge)[0] - far).max() > 1.0  # N·m: it does act further in
+    reaches = [float(command(2.0, speed)[1].watch.reaches[0]) for speed in (0.0, 1.0, 2.0)]
+    assert reaches[0] == 0.1 < reaches[1] < reaches[2] and reaches[2] >= 1.3 * definition.braking_way(2.0, 5.0, 20.0)
 
 
 @pytest.mark.parametrize("velocity", [0.0, 0.3])
@@ -294,7 +302,7 @@ def test_what_it_tells_at_torque_level():
         controller.step(sot.State(2.0, np.full(7, np.nan), np.zeros(7)))
 
 
-@pytest.mark.parametrize("wrong", [{"deceleration": 0.0}, {"deceleration": np.nan}, {"fastest": -1.0}])
+@pytest.mark.parametrize("wrong", [{"deceleration": 0.0}, {"deceleration": np.nan}, {"deceleration": "fast"}])
 def test_what_is_wrong_is_said(wrong):
     with pytest.raises(TaskError, match=next(iter(wrong))):
         Collisions(**wrong)

@@ -415,7 +415,7 @@ def test_a_pair_keeps_its_slot() -> None:
 class Careless(PlainDistances):
     """Pairs are swapped where they stand."""
 
-    def _zone(self, order: list[int]) -> float:
+    def _zone(self, pair: int) -> float:
         return self.damper.influence - self.damper.margin
 
 

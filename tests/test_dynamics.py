@@ -266,3 +266,20 @@ def test_on_the_command_line(capsys):
     assert main(["check", str(file)]) == 0
     text = capsys.readouterr().out
     assert "-2     floating_base" in text and "contact_left_sole_link" in text
+
+
+def test_motors_come_before_joint_limits_that_they_cannot_keep():
+    """An arm too weak to hold itself falls beyond its limits, with torques at theirs and a report that says so."""
+    robot = load("panda")
+    stack = sot.Stack([JointLimits(), TorqueLimits(limit=3.0)], [Posture(gain=5.0)])
+    controller = sot.Controller(robot, stack, output="torque")
+    q, v = robot.home.copy(), np.zeros(robot.pin_model.nv)
+    for k in range(1000):
+        command = controller.step(State(1e-3 * k, q, v))
+        assert np.abs(command.tau).max() <= 3.0 + 1e-9
+        q, v = command.q, command.v
+    assert (q[:7] > robot.pin_model.upperPositionLimit[:7]).any() or (q[:7] < robot.pin_model.lowerPositionLimit[:7]).any()
+    assert "joint_limits" in str(controller.report()) and "has 3 N·m" in str(controller.report())
+    needed = pin.rnea(robot.pin_model, robot.pin_model.createData(), controller.model.q, controller.model.v,
+                      acceleration(controller))  # fmt: skip
+    assert np.abs(needed - command.tau)[:7].max() < 1e-9 * robot.mass * 9.81  # and what it plans is what happens

@@ -8,9 +8,12 @@ come nearer, and δ the distance above the margin there, the tick ends at δ⁺ 
     φ(δ₀) − u⁺ ≥ exp(−λ dt) (φ(δ₀ + dt u) − u)    and it is not run into, but approached at the rate of the damper
 
 The second implies the first, asks for a at most, and is what a row bounds −A v̇ by. A pair that is faster than φ
-already, because it was pushed, brakes with 2a at most; one that is too close is driven apart with 2a, up to the
-recovery speed. Near the end of the zone Δ in which pairs have rows each is given a (δ/Δ)⁸ / (1 − (δ/Δ)⁸) more: a pair
-that comes into it, or gives its rows to another, changes nothing.
+already, because it was pushed, brakes with 2a and what it takes to stop in time; one that is too close is driven apart
+with 2a, up to the recovery speed.
+
+A pair has rows from its influence distance on, or farther away if its bodies are so fast that they would have to brake
+there. Near the end of this zone Δ it is given a (δ/Δ)⁸ / (1 − (δ/Δ)⁸) more: a pair that comes into its zone, or gives
+its rows to another, changes nothing.
 """
 
 from __future__ import annotations
@@ -21,20 +24,8 @@ from sot.collision.distances import Distances
 from sot.lie import SE3, exp3
 from sot.model import Model
 
-ROOM = 1.3  # width of the zone against the way in which the fastest pair stops
+ROOM = 1.3  # width of the zone in which a pair has rows, against the way in which it can stop
 END = 8.0  # power with which bounds go away towards the end of the zone
-
-
-def braking_way(speed: float, deceleration: float, rate: float) -> float:
-    """Distance in which a speed is braked, the damper's last part included, m.
-
-    Args:
-        speed: m/s.
-        deceleration: a, m/s².
-        rate: λ of the damper, 1/s.
-    """
-    slow = min(speed, deceleration / rate)
-    return slow / rate + (speed**2 - slow**2) / (2.0 * deceleration)
 
 
 class Barrier:
@@ -51,7 +42,7 @@ class Barrier:
         """
         self.watch = watch
         self.A, self.lower = watch.A, np.full(watch.lower.size, -np.inf)
-        self._brakes = np.array([deceleration, rate, recovery, END])
+        self._brakes = np.array([deceleration, rate, recovery, END, ROOM])
         self._ahead = Model(model.robot)
 
     def place(self, obstacle: int, pose: SE3, velocity: np.ndarray, dt: float) -> None:
@@ -62,6 +53,7 @@ class Barrier:
     def update(self, model: Model, dt: float) -> None:
         """Rows at the model's state."""
         self._ahead.update(model.integrate(model.q, dt * model.v), model.v)
+        self.watch.reach_out(self._ahead, model.v, dt, self._brakes)
         if self.watch.update(self._ahead, dt) < 0:
             self.lower[:] = np.nan
         else:

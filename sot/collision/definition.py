@@ -234,4 +234,18 @@ def most_change(delta: float, speed: float, dt: float, deceleration: float, rate
     along, left = (now - before) / dt, before - speed
     if left >= 0.0:
         return along - np.expm1(-rate * dt) / dt * left
-    return max(along + left / dt, -2.0 * deceleration)
+    towards, room = max(speed, 0.0), delta + dt * speed
+    late = towards / dt if room <= 0.5 * dt * towards else 0.5 * towards**2 / room  # what it takes to stop in time
+    return max(along + left / dt, -2.0 * deceleration - late)
+
+
+def braking_way(speed: float, deceleration: float, rate: float) -> float:
+    """Distance in which a speed is braked, the damper's last part included, m.
+
+    Args:
+        speed: m/s.
+        deceleration: a, m/s².
+        rate: λ of the damper, 1/s.
+    """
+    slow = min(speed, deceleration / rate)
+    return slow / rate + (speed**2 - slow**2) / (2.0 * deceleration)

@@ -63,7 +63,8 @@ class Distances:
             lie flat on each other the four are those at the corners of the common face; else all but one are 0.
         lower: Bounds on A v, shape (4 slots,); −inf where a row is 0.
         slots: Which pair has each slot, −1 if none.
-        count: Number of pairs within influence; −1 if the robot's state is not finite.
+        reaches: Distance from which on each pair has rows, m; influence, unless `reach_out` says otherwise.
+        count: Number of pairs within their reach; −1 if the robot's state is not finite.
     """
 
     def __init__(
@@ -100,7 +101,8 @@ class Distances:
         self.slots, self._order = np.full(slots, -1, dtype=np.int64), np.zeros(slots + 1, dtype=np.int64)
         self._AT, self.lower = np.zeros((model.nv, at.CORNERS * slots)), np.full(at.CORNERS * slots, -np.inf)
         self.A = self._AT.T  # as a problem has it: quick to copy
-        self._settings = np.zeros(at.SETTINGS)
+        self._settings, self.reaches = np.zeros(at.SETTINGS), np.zeros(len(pairs))
+        self._twists = np.zeros((len(hulls), 10))
         self.set_dt(0.0)
         self.count = 0
 
@@ -164,6 +166,7 @@ class Distances:
         law = self.damper
         rate = -np.expm1(-law.rate * dt) / dt if dt > 0.0 else law.rate
         self._settings[:] = (law.margin, law.influence, rate, law.recovery, self.smoothing, self.exact)
+        self.reaches[:] = law.influence
         self.dt = dt
 
     def update(self, model: Model, dt: float) -> int:
@@ -172,8 +175,8 @@ class Distances:
             self.set_dt(dt)
         self.count = op.collision_rows(
             model.joint_placements, model.world_jacobian, self.obstacles, self._points, self._bodies, self._geometry,
-            self._support, self._pairs, self.memory, self._world, self._scratch, self._settings, self._order,
-            self.slots, self._AT, self.lower,
+            self._support, self._pairs, self.memory, self._world, self._scratch, self._settings, self.reaches,
+            self._order, self.slots, self._AT, self.lower,
         )  # fmt: skip
         return self.count
 
@@ -183,12 +186,22 @@ class Distances:
         Args:
             v: Velocity of the robot, shape (nv,).
             dt: Length of a tick, s.
-            brakes: Deceleration, λ, recovery speed and the power at the end of the zone.
+            brakes: See `sot.kernels.collision`.
             lower: Shape (4 slots,).
         """
         op.barrier_bounds(
-            v, dt, brakes, self.memory, self._settings, self._order, self.slots, self.count, self._AT, self.lower, lower
-        )
+            v, dt, brakes, self.memory, self._settings, self.reaches, self._order, self.slots, self.count, self._AT,
+            self.lower, lower,
+        )  # fmt: skip
+
+    def reach_out(self, model: Model, v: np.ndarray, dt: float, brakes: np.ndarray) -> None:
+        """Let pairs that are fast have rows from where they would have to brake; before `update`."""
+        if dt != self.dt:
+            self.set_dt(dt)
+        op.reach_out(
+            model.joint_placements, model.world_jacobian, self.obstacles, self._bodies, self._geometry, self._support,
+            self._pairs, v, brakes, self._settings, self._twists, self.reaches,
+        )  # fmt: skip
 
     def measure(self, model: Model, reach: float = np.inf) -> np.ndarray:
         """Distances of all pairs, m; infinite where they are beyond `reach`, NaN if the state is not finite."""

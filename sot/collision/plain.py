@@ -16,7 +16,7 @@ from sot.model import Model
 class PlainDistances(Distances):
     """The same numbers as `Distances`, without compiled code."""
 
-    _width: float  # of the zone in the last update, m
+    _left_out: float  # distance of the first pair without rows in the last update, m
     _seen: dict[int, np.ndarray]  # where the bodies of each pair were when they were last measured
 
     def forget(self) -> None:
@@ -35,11 +35,11 @@ class PlainDistances(Distances):
             return -1
         for pair in range(len(self.memory)):
             self._measure(model, pair)
-        distances, reach = self.distances, self.damper.influence
-        order = [int(p) for p in np.argsort(distances, kind="stable") if distances[p] < reach]
-        self._fill_slots(order[: self.slots.size])
-        self._width = self._zone(order)
-        self._write_rows(model, self._width)
+        distances, size = self.distances, self.slots.size
+        order = [int(p) for p in np.argsort(distances, kind="stable") if distances[p] < self.reaches[p]]
+        self._fill_slots(order[:size])
+        self._left_out = float(distances[order[size]]) if len(order) > size else np.inf
+        self._write_rows(model)
         return len(order)
 
     # -- distances -----------------------------------------------------------------------------------------
@@ -101,21 +101,18 @@ class PlainDistances(Distances):
             if pair not in self.slots:
                 self.slots[np.flatnonzero(self.slots < 0)[0]] = pair
 
-    def _zone(self, order: list[int]) -> float:
-        """Width of the zone in which pairs slow down; it ends where the first pair without a slot is."""
-        zone, size = self.damper.influence - self.damper.margin, self.slots.size
-        if len(order) <= size:
-            return zone
-        left_out = float(self.distances[order[size]]) - self.damper.margin
-        return min(zone, max(left_out, op.LEAST_ZONE * zone))
+    def _zone(self, pair: int) -> float:
+        """Width of the zone in which a pair slows down; it ends where the first pair without a slot is."""
+        zone = float(self.reaches[pair]) - self.damper.margin
+        return min(zone, max(self._left_out - self.damper.margin, op.LEAST_ZONE * zone))
 
-    def _write_rows(self, model: Model, zone: float) -> None:
+    def _write_rows(self, model: Model) -> None:
         self.A[:], self.lower[:] = 0.0, -np.inf
         for slot in np.flatnonzero(self.slots >= 0):
             pair = int(self.slots[slot])
             for row, corner in enumerate(self.memory[pair, at.CORNER :].reshape(-1, 4), at.CORNERS * int(slot)):
                 if corner[3] < np.inf:
-                    self.A[row], self.lower[row] = self._row(model, pair, corner, zone)
+                    self.A[row], self.lower[row] = self._row(model, pair, corner, self._zone(pair))
 
     def _row(self, model: Model, pair: int, corner: np.ndarray, zone: float) -> tuple[np.ndarray, float]:
         """ḋ = n·(J_B(y) − J_A(x)) v + n·v_obstacle ≥ −φ(d), at a corner."""
@@ -133,11 +130,41 @@ class PlainDistances(Distances):
         lower[:] = -np.inf
         for row in np.flatnonzero(self.lower > -np.inf):
             slot, corner = divmod(int(row), at.CORNERS)
-            delta = self.memory[self.slots[slot], at.CORNER + 4 * corner + 3] - self.damper.margin
+            pair = int(self.slots[slot])
+            delta = self.memory[pair, at.CORNER + 4 * corner + 3] - self.damper.margin
             speed = float(self.lower[row] - self.A[row] @ v)
-            end = (max(delta, 0.0) / self._width) ** brakes[op.END]
+            end = (max(delta, 0.0) / self._zone(pair)) ** brakes[op.END]
             spare = brakes[op.BRAKES] * end / max(1.0 - end, 1e-12)
             lower[row] = -definition.most_change(delta, speed, dt, *brakes[: op.END]) - spare
+
+    def reach_out(self, model: Model, v: np.ndarray, dt: float, brakes: np.ndarray) -> None:
+        if dt != self.dt:
+            self.set_dt(dt)
+        for pair, (a, b) in enumerate(self._pairs[:, : op.B_SIDE + 1]):
+            speed = min(self._fastest(model, a, b, side, v) for side in (a, b) if self._has_points(side))
+            way = definition.braking_way(speed, brakes[op.BRAKES], brakes[op.DAMPER])
+            self.reaches[pair] = max(self.damper.influence, self.damper.margin + brakes[op.ROOM] * way)
+
+    def _has_points(self, body: int) -> bool:
+        return bool(self._bodies[body, at.END] > self._bodies[body, at.FIRST])
+
+    def _fastest(self, model: Model, a: int, b: int, side: int, v: np.ndarray) -> float:
+        """Largest speed of the points of one of two bodies in their motion against each other, m/s."""
+        T = self._placement(model, side)
+        centre = T[9:12] + T[:9].reshape(3, 3).T @ self._geometry[side, :3]
+        (linear, turning), (other, turning_b) = self._motion(model, a, centre, v), self._motion(model, b, centre, v)
+        radius = self._geometry[side, [at.CORE, at.BALL]].sum()
+        return float(np.linalg.norm(other - linear) + radius * np.linalg.norm(turning_b - turning))
+
+    def _motion(self, model: Model, body: int, point: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity of a body's material at a point, and its angular velocity."""
+        if self._bodies[body, at.CARRIER] < 0:
+            T = self._placement(model, body)
+            return T[12:15] + np.cross(T[15:18], point - T[9:12]), T[15:18]
+        first, end = self._bodies[body, [at.SUPPORT, at.SUPPORT_END]]
+        columns = self._support[first:end]
+        turning = model.world_jacobian[3:, columns] @ v[columns]
+        return self._point_jacobian(model, body, point) @ v, turning
 
     def _point_jacobian(self, model: Model, body: int, point: np.ndarray) -> np.ndarray:
         """Velocity of a point of a body: v + ω × p, shape (3, nv)."""

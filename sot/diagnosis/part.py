@@ -19,7 +19,7 @@ from sot.laws import Friction, Unactuated
 from sot.model import Model
 
 if TYPE_CHECKING:
-    from sot.controller import Phase
+    from sot.phase import Phase
     from sot.plan import Block
 
 EFFORT = {"m": "N", "rad": "N·m"}  # what moves or turns something

@@ -20,9 +20,10 @@ from sot.solvers.choice import make_solver
 from sot.solvers.status import OUTCOMES
 
 if TYPE_CHECKING:
-    from sot.controller import Controller, Phase
+    from sot.controller import Controller
     from sot.diagnosis import Explanation
     from sot.diagnosis.infeasibility import Report
+    from sot.phase import Phase
     from sot.plan import Plan
 
 
@@ -147,7 +148,7 @@ def capture_all(controller: Controller) -> list[SavedTick]:
     if not controller.counters.ticks:
         raise SolveError("there is no tick yet: call controller.step(state) first")
     phases = controller.phases
-    return [_capture(controller, *pair) for pair in zip(phases, shares(phases), strict=True)]
+    return [_capture(controller, phase.used, share) for phase, share in zip(phases, shares(phases), strict=True)]
 
 
 def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:

@@ -17,14 +17,15 @@ from sot.kernels.limits import brake
 
 A_SIDE, B_SIDE, SLOT, CHOSEN, PAIR = range(5)  # columns of the table of pairs
 TWIST, OBSTACLE = 12, 18  # an obstacle: placement as pinocchio has it (12), velocity of its origin, angular velocity
-BRAKES, DAMPER, BACK, END, BRAKE = range(5)  # deceleration, λ, recovery speed, power at the end of the zone
+# With what two bodies brake: deceleration, λ, recovery speed, power at the end of the zone, its width in braking ways.
+BRAKES, DAMPER, BACK, END, ROOM, BRAKE = range(6)
 LEAST_ZONE = 0.1  # part of the influence zone that is left, however many pairs are nearer
 
 
 @entry_kernel
 def collision_rows(
     placements, jacobian, obstacles, points, bodies, geometry, support, pairs, memory, world, scratch, settings,
-    order, slots, AT, lower,
+    reaches, order, slots, AT, lower,
 ):  # fmt: skip
     """A tick: distances of all pairs that are near, and rows for the nearest. Returns how many are within influence.
 
@@ -34,9 +35,9 @@ def collision_rows(
         for s in range(lower.shape[0]):
             lower[s] = math.nan
         return -1
-    measure_pairs(points, bodies, geometry, pairs, memory, world, scratch, settings)
-    count = choose_pairs(pairs, memory, settings[at.INFLUENCE], order, slots)
-    write_rows(jacobian, obstacles, bodies, support, pairs, memory, settings, order, slots, count, AT, lower)
+    measure_pairs(points, bodies, geometry, pairs, memory, world, scratch, settings, reaches)
+    count = choose_pairs(pairs, memory, reaches, order, slots)
+    write_rows(jacobian, obstacles, bodies, support, pairs, memory, settings, reaches, order, slots, count, AT, lower)
     return count
 
 
@@ -84,11 +85,10 @@ def _ready(points, bodies, geometry, b, world):
 
 
 @kernel
-def measure_pairs(points, bodies, geometry, pairs, memory, world, scratch, settings):
+def measure_pairs(points, bodies, geometry, pairs, memory, world, scratch, settings, reaches):
     """Distances of all pairs that may be within influence; the others are told apart by bounds."""
-    reach = settings[at.INFLUENCE]
     for p in range(pairs.shape[0]):
-        a, b, m = pairs[p, A_SIDE], pairs[p, B_SIDE], memory[p]
+        a, b, m, reach = pairs[p, A_SIDE], pairs[p, B_SIDE], memory[p], reaches[p]
         travel = geometry[a, at.TRAVEL] + geometry[b, at.TRAVEL]
         if travel == m[at.MOVED]:  # neither has moved since: the same answer, to the last bit
             continue
@@ -136,7 +136,7 @@ def _plane_gap(a, T):
 
 
 @kernel
-def choose_pairs(pairs, memory, reach, order, slots):
+def choose_pairs(pairs, memory, reaches, order, slots):
     """Give the nearest pairs a slot each; a pair keeps its slot for as long as it is among them.
 
     `order` becomes their indices, nearest first, and that of the first pair too many. Returns the number of pairs
@@ -145,7 +145,7 @@ def choose_pairs(pairs, memory, reach, order, slots):
     count, room = 0, order.shape[0]
     for p in range(pairs.shape[0]):
         pairs[p, CHOSEN] = 0
-        if memory[p, at.DISTANCE] < reach:
+        if memory[p, at.DISTANCE] < reaches[p]:
             place = min(count, room)
             while place > 0 and memory[p, at.DISTANCE] < memory[order[place - 1], at.DISTANCE]:
                 if place < room:
@@ -180,9 +180,8 @@ def _fill_slots(pairs, order, chosen, slots):
 
 
 @kernel
-def write_rows(jacobian, obstacles, bodies, support, pairs, memory, settings, order, slots, count, AT, lower):
+def write_rows(jacobian, obstacles, bodies, support, pairs, memory, settings, reaches, order, slots, count, AT, lower):
     """ḋ = n·(J_B(y) − J_A(x)) v + n·v_obstacle ≥ −φ(d) for the pair in each slot, at each corner where it lies flat."""
-    width = _zone(memory, settings, order, slots.shape[0], count)
     for c in range(AT.shape[0]):
         for r in range(AT.shape[1]):
             AT[c, r] = 0.0
@@ -203,16 +202,17 @@ def write_rows(jacobian, obstacles, bodies, support, pairs, memory, settings, or
             shared += 1
         _columns(jacobian, support, a[at.SUPPORT] + shared, a[at.SUPPORT_END], m, at.X, x, y, z, -1.0, AT, r)
         _columns(jacobian, support, b[at.SUPPORT] + shared, b[at.SUPPORT_END], m, at.Y, x, y, z, 1.0, AT, r)
+        width = _zone(p, memory, settings, reaches, order, slots.shape[0], count)
         lower[r] = least_speed(distance - settings[at.MARGIN], width, settings)
         if b[at.CARRIER] < 0:
             lower[r] -= _speed(obstacles[-1 - b[at.CARRIER]], m, x, y, z)
 
 
 @kernel
-def _zone(memory, settings, order, slots, count):
-    """Width of the zone in which pairs slow down. It ends where the first pair without a slot is: as pairs swap, the
+def _zone(p, memory, settings, reaches, order, slots, count):
+    """Width of the zone in which a pair slows down. It ends where the first pair without a slot is: as pairs swap, the
     bounds of both are infinitely far away."""
-    zone = settings[at.INFLUENCE] - settings[at.MARGIN]
+    zone = reaches[p] - settings[at.MARGIN]
     if count > slots:
         nearest_left_out = memory[order[slots], at.DISTANCE] - settings[at.MARGIN]
         return min(zone, max(nearest_left_out, LEAST_ZONE * zone))
@@ -220,12 +220,11 @@ def _zone(memory, settings, order, slots, count):
 
 
 @entry_kernel
-def barrier_bounds(v, dt, brakes, memory, settings, order, slots, count, AT, speeds, lower):
+def barrier_bounds(v, dt, brakes, memory, settings, reaches, order, slots, count, AT, speeds, lower):
     """Bounds on A v̇, see `sot.collision.barrier`.
 
     `speeds` holds what obstacles come nearer by themselves, −inf in rows that are not used.
     """
-    width = _zone(memory, settings, order, slots.shape[0], count)
     for r in range(lower.shape[0]):
         lower[r] = -math.inf
         if speeds[r] == -math.inf:
@@ -233,7 +232,9 @@ def barrier_bounds(v, dt, brakes, memory, settings, order, slots, count, AT, spe
         speed = speeds[r]
         for c in range(AT.shape[0]):
             speed -= AT[c, r] * v[c]
-        delta = memory[slots[r // CORNERS], at.CORNER + 4 * (r % CORNERS) + 3] - settings[at.MARGIN]
+        p = slots[r // CORNERS]
+        delta = memory[p, at.CORNER + 4 * (r % CORNERS) + 3] - settings[at.MARGIN]
+        width = _zone(p, memory, settings, reaches, order, slots.shape[0], count)
         end = (max(delta, 0.0) / width) ** brakes[END]
         spare = brakes[BRAKES] * end / max(1.0 - end, 1e-12)
         lower[r] = -_most_change(delta, speed, dt, brakes) - spare
@@ -248,7 +249,57 @@ def _most_change(delta, speed, dt, brakes):
     along, left = (now - before) / dt, before - speed
     if left >= 0.0:
         return along + loss * left
-    return max(along + left / dt, -2.0 * brakes[BRAKES])
+    towards, room = max(speed, 0.0), delta + dt * speed
+    late = towards / dt if room <= 0.5 * dt * towards else 0.5 * towards * towards / room
+    return max(along + left / dt, -2.0 * brakes[BRAKES] - late)
+
+
+@entry_kernel
+def reach_out(placements, jacobian, obstacles, bodies, geometry, support, pairs, v, brakes, settings, twists, reaches):
+    """From where on each pair has rows: from influence on, or farther away if it could be as fast as to brake there.
+
+    Of two bodies with the twist ω, v of the second as seen from the first, no point of either comes nearer at more
+    than |v at its centre| + |ω| · radius.
+    """
+    for b in range(bodies.shape[0]):
+        _twist(placements, jacobian, obstacles, bodies[b], geometry[b], support, v, twists[b])
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, A_SIDE], pairs[p, B_SIDE]
+        speed = _relative(twists[a], twists[b], twists[a])
+        if bodies[b, at.END] > bodies[b, at.FIRST]:
+            speed = min(speed, _relative(twists[a], twists[b], twists[b]))
+        slow = min(speed, brakes[BRAKES] / brakes[DAMPER])
+        way = slow / brakes[DAMPER] + 0.5 * (speed * speed - slow * slow) / brakes[BRAKES]
+        reaches[p] = max(settings[at.INFLUENCE], settings[at.MARGIN] + brakes[ROOM] * way)
+
+
+@kernel
+def _twist(placements, jacobian, obstacles, body, g, support, v, out):
+    """Velocity at the world's origin, angular velocity, centre and radius of a body."""
+    carrier = body[at.CARRIER]
+    T = placements[carrier] if carrier >= 0 else obstacles[-1 - carrier]
+    for i in range(6):
+        out[i] = 0.0
+    for i in range(3):
+        out[6 + i] = T[9 + i] + T[i] * g[0] + T[3 + i] * g[1] + T[6 + i] * g[2]
+    out[9] = g[at.CORE] + g[at.BALL]
+    if carrier < 0:
+        x, y, z, rx, ry, rz = T[9], T[10], T[11], T[TWIST + 3], T[TWIST + 4], T[TWIST + 5]
+        out[0], out[3] = T[TWIST] - (ry * z - rz * y), rx
+        out[1], out[4] = T[TWIST + 1] - (rz * x - rx * z), ry
+        out[2], out[5] = T[TWIST + 2] - (rx * y - ry * x), rz
+    for k in range(body[at.SUPPORT], body[at.SUPPORT_END]):
+        for i in range(6):
+            out[i] += jacobian[i, support[k]] * v[support[k]]
+
+
+@kernel
+def _relative(a, b, at_body):
+    """Largest speed of a body's points in the motion of b as seen from a."""
+    rx, ry, rz = b[3] - a[3], b[4] - a[4], b[5] - a[5]
+    x, y, z = at_body[6], at_body[7], at_body[8]
+    u, v, w = b[0] - a[0] + ry * z - rz * y, b[1] - a[1] + rz * x - rx * z, b[2] - a[2] + rx * y - ry * x
+    return math.sqrt(u * u + v * v + w * w) + math.sqrt(rx * rx + ry * ry + rz * rz) * at_body[9]
 
 
 @kernel
