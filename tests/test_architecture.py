@@ -13,7 +13,7 @@ SOURCES = sorted(path for folder in ("sot", "tasks", "robots") for path in (ROOT
 
 # Library → the only places that may import it.
 DOORS = {
-    "pinocchio": ("sot/model.py", "sot/lie.py", "sot/description/"),
+    "pinocchio": ("sot/model.py", "sot/lie.py", "sot/description/", "sot/simulation/impulses.py"),
     "numba": ("sot/kernels/compiler.py",),
     "yaml": ("sot/typed_yaml/",),
     "coal": ("sot/collision/",),

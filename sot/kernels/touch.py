@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from sot.kernels.compiler import entry_kernel, kernel
+from sot.kernels.linear import dot
 
 PLANE, BOX = 0, 1
 # A shape of the world: kind, friction, rotation by columns (9), position (3), half lengths (3).
@@ -88,41 +89,52 @@ def _distance(shape, x, y, z):
 
 
 @entry_kernel
-def prepare(count, who, contacts, axes, support, starts, J, rows, signs, M, damping, tau, nle, v, dt, L, JT, Y, G, free):
-    """Everything of a step that is linear: L Lᵀ = M + dt D, v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY.
+def prepare(
+    count, who, contacts, axes, support, starts, J, rows, signs, M, damping, tau, nle, v, dt, L, JT, Y, G, free
+):  # fmt: skip
+    """Everything of a step that is linear: L Lᵀ = M + dt D, v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY. Returns the rows of J.
 
-    Rows of J are three per contact, along its axes (two tangents, normal), then one per limited joint: `signs` times
-    the joint's velocity. A row of JT is a column of Jᵀ, that is a row of J.
+    Rows are three per contact, along its axes (two tangents, normal), then one per joint in `rows`: `signs` times
+    its velocity. A row of JT is a row of J.
     """
-    nv = v.size
     _factor(M, damping, dt, L)
-    for c in range(nv):
-        free[c] = tau[c] - nle[c] - damping[c] * v[c]
-    _forward(L, free, nv)
-    _backward(L, free, nv)
-    for c in range(nv):
-        free[c] = v[c] + dt * free[c]
-    size = 3 * count + rows.size
+    _without_contacts(L, damping, tau, nle, v, dt, free)
     for i in range(count):
         _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[3 * i], JT[3 * i + 1], JT[3 * i + 2])
     for k in range(rows.size):
         row = JT[3 * count + k]
-        for c in range(nv):
-            row[c] = 0.0
+        row[:] = 0.0
         row[rows[k]] = signs[k]
+    size = 3 * count + rows.size
+    _delassus(L, JT, Y, size, G)
+    return size
+
+
+@kernel
+def _without_contacts(L, damping, tau, nle, v, dt, free):
+    """v_free = v + dt (M + dt D)⁻¹ (τ − h − D v): implicit in the damping."""
+    for c in range(v.size):
+        free[c] = tau[c] - nle[c] - damping[c] * v[c]
+    _forward(L, free, v.size)
+    _backward(L, free, v.size)
+    for c in range(v.size):
+        free[c] = v[c] + dt * free[c]
+
+
+@kernel
+def _delassus(L, JT, Y, size, G):
+    """Y = L⁻¹ Jᵀ, row by row, and G = Y Yᵀ."""
+    n = L.shape[0]
     for i in range(size):
-        source, goal = JT[i], Y[i]
-        for c in range(nv):
-            goal[c] = source[c]
-        _forward(L, goal, nv)
+        source, row = JT[i], Y[i]
+        for c in range(n):
+            row[c] = source[c]
+        _forward(L, row, n)
     for i in range(size):
         for j in range(i + 1):
-            total = 0.0
-            for c in range(nv):
-                total += Y[i, c] * Y[j, c]
+            total = dot(Y[i], Y[j], n)
             G[i, j] = total
             G[j, i] = total
-    return size
 
 
 @kernel
