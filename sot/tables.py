@@ -20,6 +20,7 @@ from sot.gain import AdaptiveGain, Gain, decay, stiffness_and_damping
 from sot.gears import Following
 from sot.kernels import assembly as op
 from sot.model import Model
+from sot.rolling_contact import RollingContact
 from sot.task import FeatureTask, Task
 from sot.viability import JointBox, braked
 
@@ -60,7 +61,8 @@ class Lines:
         if isinstance(entry, Following):
             return self._is_plain(entry, Following)
         if isinstance(entry, Contact):
-            return self.contacts is not None and self._is_plain(entry, Contact)
+            base = RollingContact if isinstance(entry, RollingContact) else Contact
+            return self.contacts is not None and self._is_plain(entry, base)
         if not isinstance(entry, FeatureTask) or not self._is_plain(entry, FeatureTask):
             return False
         feature = entry.feature
@@ -97,6 +99,9 @@ class Lines:
             line[op.SHAPE], line[op.AXES] = op.POSITION, op.ALIGNED
             R = parameters[:9].reshape(3, 3).T
             parameters[9:12] += R @ contact.point
+        if isinstance(contact, RollingContact):
+            line[op.AXES] = op.ROLLING
+            parameters[op.TO_GROUND :] = contact.to_ground
         parameters[op.BASIS : op.BASIS + basis.size] = basis.ravel()
 
     def _attach(self, feature: Framed, line: np.ndarray, parameters: np.ndarray) -> None:

@@ -31,6 +31,7 @@ from sot.kernels.assembly import (
     PARAMETERS,
     POSE,
     POSITION,
+    ROLLING,
     ROW,
     SCALE,
     SHAPE,
@@ -39,6 +40,7 @@ from sot.kernels.assembly import (
     SUPPORT_END,
     TARGET,
     TARGETS,
+    TO_GROUND,
     VELOCITY,
     WORLD,
     frame_columns,
@@ -68,6 +70,8 @@ def accelerate(
             place(oMi[i], par, R, p)
             frame_error(shape, axes, R, p, goal, e)
             _frame_motion(shape, axes, oMi[i], par, R, p, twists[i], falls[i], gravity, rate, drift)
+            if line[AXES] == ROLLING:
+                _roll(oMi[i], twists[i], falls[i], par[TO_GROUND:], p, e, rate, drift)
             if line[OP] == CONTACT:
                 _contact_rows(line, par, goal, R, p, support, J, e, rate, drift, AT, TT, v.size, unit)
             else:
@@ -105,6 +109,22 @@ def _frame_motion(shape, axes, joint, par, R, p, twist, fall, gravity, rate, dri
     if shape != POSITION:
         rate[angular], rate[angular + 1], rate[angular + 2] = wx, wy, wz
         drift[angular], drift[angular + 1], drift[angular + 2] = bx, by, bz
+
+
+@kernel
+def _roll(joint, twist, fall, arm, p, e, rate, drift):
+    """From the centre of a ball to the point that touches: + ω × arm, with an arm that does not turn.
+
+    Of the error only the height is left, that along the arm.
+    """
+    wx, wy, wz = _turn(joint, twist[3], twist[4], twist[5])
+    bx, by, bz = _turn(joint, fall[3], fall[4], fall[5])
+    x, y, z = arm[0], arm[1], arm[2]
+    rate[0], rate[1], rate[2] = rate[0] + wy * z - wz * y, rate[1] + wz * x - wx * z, rate[2] + wx * y - wy * x
+    drift[0], drift[1], drift[2] = drift[0] + by * z - bz * y, drift[1] + bz * x - bx * z, drift[2] + bx * y - by * x
+    height = (e[0] * x + e[1] * y + e[2] * z) / (x * x + y * y + z * z)
+    e[0], e[1], e[2] = height * x, height * y, height * z
+    p[0], p[1], p[2] = p[0] + x, p[1] + y, p[2] + z
 
 
 @kernel

@@ -19,12 +19,13 @@ LINE = ROW + 6  # then the row of each of the six components, −1 where the mas
 
 FRAME, COM, GEAR, CONTACT = 0, 1, 2, 3  # OP
 POSE, POSITION, ORIENTATION = 0, 1, 2  # SHAPE
-LOCAL, WORLD, ALIGNED = 0, 1, 2  # AXES
+LOCAL, WORLD, ALIGNED, ROLLING = 0, 1, 2, 3  # AXES; those of a ball that rolls are the world's
 
 # Parameters of a line: frame placement (12; or ratio and offset), decay factors (6; at torque level Kp), Kd (6),
-# adaptive gain (near, far, slope), root of the weight; of a contact its `max_drift`, and B by columns.
-PLACEMENT, DECAY, DAMPING, ADAPTIVE, SCALE, LARGEST, BASIS = 0, 12, 18, 24, 27, 28, 29
-PARAMETERS = BASIS + 36
+# adaptive gain (near, far, slope), root of the weight; of a contact its `max_drift`, B by columns, and for a ball the
+# way from its centre to the ground.
+PLACEMENT, DECAY, DAMPING, ADAPTIVE, SCALE, LARGEST, BASIS, TO_GROUND = 0, 12, 18, 24, 27, 28, 29, 65
+PARAMETERS = TO_GROUND + 3
 # Target of a line: value (12: the upper rows of a homogeneous matrix), velocity (6), acceleration (6).
 VELOCITY, ACCELERATION, TARGETS = 12, 18, 24
 
