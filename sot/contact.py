@@ -142,10 +142,13 @@ class Contact(FeatureTask):
     def drift(self, model: Model) -> np.ndarray:
         if self.point is None:
             return self.cone.basis.T @ super().drift(model)
+        return self.cone.basis[:3].T @ self._point_drift(model)
+
+    def _point_drift(self, model: Model) -> np.ndarray:
+        """Acceleration of the point when v̇ = 0, in the axes of the world."""
         drift, arm = model.drift(self._frame_id, ALIGNED), self._arm(model)
         turning = model.velocity(self._frame_id, ALIGNED)[3:]
-        at_point = drift[:3] + np.cross(drift[3:], arm) + np.cross(turning, np.cross(turning, arm))
-        return self.cone.basis[:3].T @ at_point
+        return drift[:3] + np.cross(drift[3:], arm) + np.cross(turning, np.cross(turning, arm))
 
     def _arm(self, model: Model) -> np.ndarray:
         """From the frame's origin to the point, in the axes of the world."""

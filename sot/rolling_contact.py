@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sot.checks import positive
+from sot.checks import positive, vector
 from sot.contact import Contact
 from sot.errors import TaskError
 from sot.feature import Value
@@ -32,6 +32,7 @@ class RollingContact(Contact):
         self,
         frame: str,
         radius: float | None = None,
+        center: Sequence[float] | None = None,
         friction: float = 0.7,
         normal: Sequence[float] = (0.0, 0.0, 1.0),
         min_force: float = 0.0,
@@ -46,8 +47,9 @@ class RollingContact(Contact):
     ) -> None:
         """
         Args:
-            frame: Frame at the centre of the ball.
+            frame: Frame that carries the ball.
             radius: r, m; by default that of the robot's foot.
+            center: Centre of the ball in the frame, m; by default that of the robot's foot, else the frame's origin.
             friction: Friction coefficient μ.
             normal: Normal of the plane towards the robot, in the axes of the world.
             min_force: Smallest normal force, N.
@@ -65,32 +67,31 @@ class RollingContact(Contact):
             name=name, gain=gain, weight=weight,
         )  # fmt: skip
         self.radius = None if radius is None else positive(radius, f"{self.name}: radius")
+        self.center = None if center is None else vector(center, 3, f"{self.name}: center", repeat=False)
 
     def setup(self, model: Model) -> None:
-        radii = {foot.frame: foot.radius for foot in model.robot.feet if foot.radius > 0.0}
-        radius = self.radius if self.radius is not None else radii.get(self.frame)
+        foot = {foot.frame: foot for foot in model.robot.feet if foot.radius > 0.0}.get(self.frame)
+        radius = self.radius if self.radius is not None or foot is None else foot.radius
         if radius is None:
             raise TaskError(f"{self.name}: radius: give one; '{self.frame}' of '{model.robot.name}' is no ball foot")
         self.to_ground = -radius * self.normal
+        center = foot.center if self.center is None and foot is not None else self.center
+        self.points = (np.zeros(3) if center is None else center)[None]
         super().setup(model)
 
     def _velocities(self, model: Model) -> np.ndarray:
         J = model.jacobian(self._frame_id, ALIGNED)
-        return J[:3] - skew(self.to_ground) @ J[3:]
+        return J[:3] - skew(self._arm(model) + self.to_ground) @ J[3:]
 
     def error(self, model: Model) -> np.ndarray:
-        height = self.normal @ (self.feature.value(model).translation - self.current().value.translation)
-        return height * self.cone.normal
+        return super().error(model) * self.cone.normal  # the height alone
 
-    def drift(self, model: Model) -> np.ndarray:
-        drift = model.drift(self._frame_id, ALIGNED)
-        return self.cone.basis[:3].T @ (drift[:3] + np.cross(drift[3:], self.to_ground))
-
-    def _of_target(self, twist: np.ndarray) -> np.ndarray:
-        return self.cone.basis[:3].T @ self.current().value.rotation @ twist[:3]
+    def _point_drift(self, model: Model) -> np.ndarray:
+        turning = model.drift(self._frame_id, ALIGNED)[3:]
+        return super()._point_drift(model) + np.cross(turning, self.to_ground)
 
     def touching_points(self, model: Model) -> np.ndarray:
-        return (model.placement(self._frame_id).translation + self.to_ground)[None]
+        return super().touching_points(model) + self.to_ground
 
     def wrenches_in_world(self, model: Model, about: np.ndarray) -> np.ndarray:
         force, arm = self.push[:3], self.touching_points(model)[0] - about

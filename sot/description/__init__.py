@@ -36,11 +36,13 @@ class Foot:
         frame: Frame of the foot.
         points: Contact points in that frame, shape (k, 3), m. One point is a point foot.
         radius: Radius of a ball foot, m, else 0. Its point is the lowest one at home.
+        center: Centre of a ball foot in that frame, m.
     """
 
     frame: str
     points: np.ndarray
     radius: float = 0.0
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
 
 @dataclass(frozen=True, eq=False)

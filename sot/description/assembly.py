@@ -166,7 +166,7 @@ def _feet(
             raise ModelError(f"{where}: feet[{i}].radius: expected a number ≥ 0, got {foot.radius}")
         # From the centre of a ball to its lowest point, seen in the foot's frame: −radius · Rᵀ z.
         down = -foot.radius * postures.placement(model, home, foot.frame).rotation[2]
-        feet.append(Foot(foot.frame, foot.points + down, foot.radius))
+        feet.append(Foot(foot.frame, foot.points + down, foot.radius, foot.points[0]))
     return tuple(feet)
 
 
