@@ -9,13 +9,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sot.robots.finger import Finger
     from sot.robots.kinematic import Kinematic
     from sot.robots.loader import load, names
+    from sot.robots.mujoco import Mujoco
+    from sot.robots.simulated import Simulated
 
-__all__ = ["Kinematic", "load", "names"]
+__all__ = ["Finger", "Kinematic", "Mujoco", "Simulated", "load", "names"]
 
 # Where each name lives. Modules are imported when a name is first used: a simulator does not load a device.
-_HOMES = {"Kinematic": "kinematic", "load": "loader", "names": "loader"}
+_HOMES = {
+    "Finger": "finger",
+    "Kinematic": "kinematic",
+    "Mujoco": "mujoco",
+    "Simulated": "simulated",
+    "load": "loader",
+    "names": "loader",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,39 +1,40 @@
-"""`sot demo`: a humanoid stands, sways and reaches, everything in one stack."""
+"""`sot demo`: a humanoid in a physics simulation stands, squats, reaches and takes a push, everything in one stack."""
 
 from __future__ import annotations
 
-from math import pi
-
 import sot
+
+PUSH_AT = 8.0  # s
+PUSH = 100.0  # N, for a tenth of a second
 
 
 def demo(headless: bool = False, duration: float | None = None, realtime: bool | None = None) -> sot.Run:
-    """Talos keeps its feet on the ground, sways, and moves both hands.
+    """Talos under torque control: it squats, reaches with its left hand, and is pushed from behind.
 
     Args:
         headless: Do not show it, and do not wait for the clock.
         duration: s; by default 12.
         realtime: Keep pace with the clock; by default if it is shown.
     """
-    from sot.robots import Kinematic, load
-    from sot.tasks import CenterOfMass, JointLimits, Orientation, Pose, Posture
+    from sot.robots import Simulated, load
+    from sot.simulation.disturbances import Push
+    from sot.tasks import BaseOrientation, CenterOfMass, Contact, JointLimits, Position, Posture, TorqueLimits
 
     talos = load("talos")
-    feet = [Pose(f"{side}_sole_link", name=f"{side} foot", gain=50.0) for side in ("left", "right")]
-    left = Pose("gripper_left_base_link", name="left hand", gain=10.0)
-    right = Pose("gripper_right_base_link", name="right hand", gain=10.0)
-    com = CenterOfMass(gain=10.0)
+    soles = [Contact(f"{side}_sole_link", name=f"{side} sole", friction=0.6, min_force=10.0) for side in ("left", "right")]
+    com = CenterOfMass(gain=5.0, reference=sot.sine([0.0, 0.0, 0.05], frequency=0.4, fade=2.0))
+    hand = Position("gripper_left_base_link", name="left hand", gain=10.0)
+    hand.reference = sot.move(by=[0.25, 0.0, 0.25], duration=4.0)
     stack = sot.Stack(
-        [JointLimits()],
-        feet,
+        [JointLimits(), TorqueLimits(), *soles],
         [com],
-        [left, right],
-        [Posture(), Orientation("torso_2_link", name="torso", weight=10.0)],
+        [BaseOrientation(gain=10.0)],
+        [hand],
+        [Posture(gain=5.0)],
     )
-    com.reference = sot.sine([0.0, 0.05, 0.0], frequency=0.25, fade=2.0)
-    left.reference = sot.circle(0.12, speed=0.5 * pi, axes=([0, -1, 0], [0, 0, 1]), fade=2.0)
-    right.reference = sot.move(by=[0.10, -0.05, 0.20], duration=4.0)
-    controller = sot.Controller(talos, stack, dt=2e-3)
+    controller = sot.Controller(talos, stack, output="torque", dt=1e-3)
+    push = Push(PUSH_AT, "torso_2_link", force=[PUSH, 0.0, 0.0])
     viewer = None if headless else sot.Viewer(talos, open_browser=True)
     duration = 12.0 if duration is None else duration
-    return sot.run(Kinematic(talos, dt=2e-3), controller, duration, viewer=viewer, realtime=realtime)
+    robot = Simulated(talos, dt=1e-3, disturbances=[push])
+    return sot.run(robot, controller, duration, viewer=viewer, realtime=realtime)

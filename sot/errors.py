@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class SotError(Exception):
@@ -31,7 +32,13 @@ class SolveError(SotError):
 
 
 class RobotError(SotError):
-    """A robot could not be read or written, or its state is not usable."""
+    """A robot could not be read or written, or its state is not usable.
+
+    Attributes:
+        states: The last states of a simulated robot that diverged, oldest first.
+    """
+
+    states: tuple[Any, ...] = ()
 
 
 def unknown(kind: str, name: object, choices: Iterable[str], shown: int = 30) -> str:

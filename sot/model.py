@@ -183,6 +183,10 @@ class Model:
             pin.nonLinearEffects(self.pin, self.data, self.q, self.v)
             self._has_dynamics = True
 
+    def update_bias(self, v: np.ndarray) -> None:
+        """h at another velocity, in its view; the rest of the state stays."""
+        pin.nonLinearEffects(self.pin, self.data, self.q, v)
+
     def views_of_dynamics(self) -> tuple[np.ndarray, ...]:
         """Live views of what a dynamic model finds at every state.
 

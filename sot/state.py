@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Imu:
+    """What an inertial sensor at the origin of the base tells, in the base's own axes.
+
+    Attributes:
+        gyro: Angular velocity, rad/s, shape (3,).
+        accelerometer: Acceleration less gravity, m/s², shape (3,): at rest it points up.
+    """
+
+    gyro: np.ndarray
+    accelerometer: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +29,16 @@ class State:
         time: Seconds since the robot was started.
         q: Configuration, shape (nq,): metres, radians, unit quaternions (x, y, z, w).
         v: Velocity in the tangent space, shape (nv,): m/s and rad/s. A free-flyer's is in its own frame.
+        forces: What each foot feels, by its frame: force (N) and torque about the frame's origin (N·m) on the robot, in
+            the frame's own axes, shape (6,). None without such sensors.
+        imu: What an inertial sensor tells; None without one.
     """
 
     time: float
     q: np.ndarray
     v: np.ndarray
+    forces: Mapping[str, np.ndarray] | None = None
+    imu: Imu | None = None
 
 
 @dataclass(frozen=True, slots=True)

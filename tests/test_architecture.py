@@ -20,6 +20,7 @@ DOORS = {
     "meshcat": ("sot/viewer/",),
     "daqp": ("sot/solvers/backends.py",),
     "quadprog": ("sot/solvers/backends.py",),
+    "mujoco": ("sot/mujoco_door/",),
 }
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sot import SE3, AdaptiveGain, Controller, Stack, State, circle, move, sine
+from sot import PD, SE3, AdaptiveGain, Controller, Stack, State, circle, move, sine
 from sot.lie import exp3
 from sot.robots import load
-from sot.tasks import CenterOfMass, Direction, JointLimits, Orientation, Pose, Position, Posture
+from sot.tasks import (
+    CenterOfMass,
+    CentroidalMomentum,
+    Contact,
+    Direction,
+    JointLimits,
+    Orientation,
+    Pose,
+    Position,
+    Posture,
+    TorqueLimits,
+)
 
 ROBOTS = ["panda", "ur5", "tiago", "solo12", "talos", "g1"]
 
@@ -153,3 +164,70 @@ def test_both_kernels_take_the_same_rank_near_a_singularity():
         command = fast.step(state)
         np.testing.assert_allclose(command.v, slow.step(state).v, atol=1e-9)
         q, v = fast.model.integrate(q, command.v * 5e-3), command.v
+
+
+# -- torque level ----------------------------------------------------------------------------------------------
+
+
+def torque_stack_for(robot, rng):
+    """The same kinds and stiffness and damping, with contacts, motors, and a contact that moves."""
+    stack = stack_for(robot, rng)
+    frame, pose = frame_of(robot), SE3(exp3(rng.normal(size=3)), rng.normal(size=3))
+    contacts = [Contact(foot.frame, friction=rng.uniform(0.2, 1.0)) for foot in robot.feet if foot.frame != frame]
+    moves = sine(amplitude=[0.1, 0.0, 0.1, 0.0, 0.2, 0.0], frequency=1.0)
+    contacts.append(Contact(frame, reference=moves, name="moves"))
+    more = [Pose(frame, name="pd", gain=PD(50.0, 3.0), reference=pose), CentroidalMomentum(mask="angular")]
+    hard, tasks, last = stack.levels
+    return Stack([*hard, TorqueLimits(scale=0.8), *contacts], [*tasks, *more], last)
+
+
+def torque_problems(robot, meaning, seed, compiled):
+    """Problems of a few random states, written but not solved."""
+    rng = np.random.default_rng(seed)
+    stack = torque_stack_for(robot, rng)
+    controller = Controller(robot, stack, solver=meaning, dt=2e-3, output="torque", compiled=compiled)
+    for k in range(5):
+        q = controller.model.random_configuration(rng)
+        tick = controller.begin_tick(State(0.3 * k, q, rng.normal(size=controller.model.nv)))
+        controller.model.update(q, tick.previous)
+        controller.phases[-1].write(tick)
+        yield controller.plan.problem
+
+
+@pytest.mark.parametrize("meaning", ["hierarchical", "weighted"])
+@pytest.mark.parametrize("name", [*ROBOTS, "bolt", "go2"])
+def test_both_ways_to_fill_a_plan_agree_at_torque_level(name, meaning):
+    robot = load(name)
+    pairs = zip(torque_problems(robot, meaning, 1, True), torque_problems(robot, meaning, 1, False), strict=True)
+    for fast, slow in pairs:
+        for field in ("A", "lower", "upper", "metric", "target", "x_lower", "x_upper"):
+            np.testing.assert_allclose(getattr(fast, field), getattr(slow, field), rtol=1e-9, atol=1e-9, err_msg=field)
+
+
+@pytest.mark.parametrize("meaning", ["hierarchical", "weighted"])
+@pytest.mark.parametrize("name", ["talos", "solo12", "g1", "panda"])
+def test_both_kernels_give_the_same_torques(name, meaning):
+    """Along a closed loop in which cones come to their limits; each kernel is warm from its own past."""
+    robot = load(name)
+    frame = frame_of(robot)
+
+    def controller(compiled):
+        feet = [Contact(foot.frame, friction=0.5) for foot in robot.feet]
+        com = [CenterOfMass(gain=10.0, reference=move(by=[0.015, 0.012, -0.015], duration=0.5))] if feet else []
+        swing = sine(amplitude=[0.06, 0.03, -0.06, 0, 0, 0], frequency=0.4, fade=0.1)
+        hand = [Pose(frame, reference=swing, gain=15.0)] if robot.hands else []
+        levels = [level for level in (com, hand) if level]
+        stack = Stack([JointLimits(), TorqueLimits(scale=0.5), *feet], *levels, [Posture()])
+        return Controller(robot, stack, solver=meaning, dt=5e-3, output="torque", compiled=compiled)
+
+    fast, slow = controller(True), controller(False)
+    q, v = robot.home, np.zeros(fast.model.nv)
+    active = 0
+    for k in range(60):
+        state = State(k * 5e-3, q, v)
+        command, other = fast.step(state), slow.step(state)
+        np.testing.assert_allclose(command.tau, other.tau, rtol=0.0, atol=1e-9 * (1.0 + np.abs(other.tau).max()))
+        np.testing.assert_allclose(command.v, other.v, rtol=0.0, atol=1e-9 * (1.0 + np.abs(other.v).max()))
+        active += np.count_nonzero(np.abs(fast.solver.status) == 1)
+        q, v = command.q, command.v
+    assert active > 0 or name in ("solo12", "panda")  # the limits took part

@@ -16,7 +16,8 @@ from stack_files import EXAMPLES, FILES
 from sot.config import load_run
 from sot.contact import Contact
 
-SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+ALONE = ("finger_push",)  # on a robot that stack files have no words for; its own tests run it
+SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
 
 # Runs a script as a user would, and then tells what its variable `run` holds.
 REPORT = """

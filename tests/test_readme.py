@@ -46,7 +46,7 @@ def test_the_own_task_works_as_shown():
 
 
 @pytest.mark.parametrize(
-    "name", ["tasks", "singularities", "singularity_guard", "forward_dynamics", "ik", "inverse_dynamics"]
+    "name", ["tasks", "singularities", "singularity_guard", "forward_dynamics", "ik", "inverse_dynamics", "finger"]
 )
 def test_the_code_of_a_page_runs(name, capsys):
     """Block after block, as somebody would copy it."""

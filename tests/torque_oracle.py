@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.optimize import linprog, nnls
 
-import sot
+from sot import wrench_cone
 from sot.state import State
 from sot.tasks import Contact
 
@@ -34,14 +34,22 @@ def contacts_of(controller):
 
 
 class Look:
-    """A command seen by pinocchio: x of the last solve is not asked, only the command and the forces that are told."""
+    """A command seen by pinocchio: nothing is asked of the solver but the command and the forces that are told.
 
-    def __init__(self, controller, state, command):
-        self.controller, self.robot, self.state, self.command = controller, controller.robot, state, command
+    Args:
+        controller: It made the command.
+        state: For this state.
+        command: The command.
+        contacts: Those that push; by default those of the stack.
+    """
+
+    def __init__(self, controller, state, command, contacts=None):
+        self.robot, self.state, self.command = controller.robot, state, command
+        self.contacts = contacts_of(controller) if contacts is None else contacts
         self.model = controller.robot.pin_model
         self.data = self.model.createData()
-        self.acceleration = controller.solver.x[: self.model.nv].copy()
-        self.forces = controller.contact_forces() if contacts_of(controller) else {}
+        self.acceleration = (command.v - state.v) / controller.dt
+        self.forces = controller.contact_forces()
         pin.computeJointJacobians(self.model, self.data, state.q)
         pin.updateFramePlacements(self.model, self.data)
 
@@ -51,11 +59,11 @@ class Look:
     def contact_torque(self):
         """Σ Jᵀ w."""
         total = np.zeros(self.model.nv)
-        for contact in contacts_of(self.controller):
+        for contact in self.contacts:
             J = pin.getFrameJacobian(
                 self.model, self.data, self.model.getFrameId(contact.frame), pin.LOCAL_WORLD_ALIGNED
             )
-            total += J.T @ self.forces[contact.name]
+            total += J.T @ self.forces.get(contact.name, np.zeros(6))
         return total
 
     def residual(self):
@@ -85,7 +93,7 @@ class Look:
     def generators(self, contact, points):
         """Wrenches of forces all around the circular cone of each point, those of the pyramid's edges among them."""
         n = contact.normal / np.linalg.norm(contact.normal)
-        R = sot.wrench_cone._axes(n)  # only where the pyramid's edges are; any axes span the same circle
+        R = wrench_cone._axes(n)  # tells where the pyramid's edges are; any axes span the same circle
         count = contact.facets * max(1, 32 // contact.facets)
         angles = 2.0 * np.pi * (np.arange(count) + 0.5 * count / contact.facets) / count
         edges = np.column_stack([contact.friction * np.cos(angles), contact.friction * np.sin(angles), np.ones(count)])
@@ -155,3 +163,19 @@ def hard_gap(problem):
 
 def rest(robot):
     return State(0.0, robot.home.copy(), np.zeros(robot.pin_model.nv))
+
+
+def centre_of_pressure(look, contact):
+    """Where the resultant of a contact meets the plane of its points, in its frame, m."""
+    points, n = points_of(look.robot, contact), np.asarray(contact.normal, dtype=float)
+    R, wrench = look.placement(contact).rotation, look.forces[contact.name]
+    force, torque, middle = R.T @ wrench[:3], R.T @ wrench[3:], points.mean(axis=0)
+    return middle + np.cross(n, torque - np.cross(middle, force)) / (n @ force)
+
+
+def off_points(position, points):
+    """How far a position is outside the convex hull of points, m: the nearest convex combination."""
+    sure = 1e3  # the shares add up to 1
+    A, b = np.vstack([np.transpose(points), np.full(len(points), sure)]), np.append(position, sure)
+    share = nnls(A, b)[0]
+    return float(np.linalg.norm(share @ points / share.sum() - position))

@@ -182,13 +182,18 @@ def collisions_command(robot: str, output: str | None, as_json: bool, **options:
 
 def bench_command(cases: list[str], ticks: int | None, as_json: bool) -> int:
     """Time the ticks of benchmark cases."""
-    from sot import bench
+    from sot import bench, bench_sim
 
-    result = bench.run_cases(cases, ticks)
+    ticked = [case for case in cases if case != bench.SIMULATION]
+    result: dict[str, Any] = bench.run_cases(ticked, ticks) if ticked or not cases else {}
+    shown = [bench.table(result)] if result else []
+    if bench.SIMULATION in cases:
+        simulated = bench_sim.run(ticks)
+        result, shown = {**result, **simulated}, [*shown, bench_sim.table(simulated)]
     if as_json:
         _print_json(result)
     else:
-        print(bench.table(result))
+        print("\n\n".join(shown))
     return 0
 
 

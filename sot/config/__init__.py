@@ -30,7 +30,8 @@ from sot.typed_yaml.node import Node
 
 if TYPE_CHECKING:
     from sot.loop import Run
-    from sot.robots import Kinematic
+    from sot.robots import Kinematic, Simulated
+    from sot.simulation.settings import Simulation
 
 __all__ = ["RunConfig", "RunFile", "load_run", "parse_run"]
 
@@ -54,6 +55,7 @@ class RunFile:
         backend: Quadratic program behind the solver `weighted`.
         output: What the commands are.
         impedance: Joint stiffness and damping that are sent along with torques.
+        simulation: Run it in a simulation of physics, with these options; without the key the robot moves as told.
         dt: Period, s.
         duration: Length of the run, s.
         plugins: Python files beside this file, or modules, with tasks, references and functions of your own.
@@ -67,6 +69,7 @@ class RunFile:
     backend: Backend = "sot"
     output: Output = "velocity"
     impedance: JointImpedance | None = None
+    simulation: Node | None = None
     dt: float = 5e-3
     duration: float = 5.0
     plugins: tuple[Node, ...] = ()
@@ -93,6 +96,7 @@ class RunConfig:
         given_robot: The robot as the file gives it.
         plugins: Python files and modules of the user.
         impedance: Joint stiffness and damping that are sent along with torques.
+        simulation: How the robot is simulated; None for one that moves as told.
     """
 
     robot: Description
@@ -109,6 +113,7 @@ class RunConfig:
     plugins: tuple[str, ...] = ()
     output: str = "velocity"
     impedance: JointImpedance | None = None
+    simulation: Simulation | None = None
 
     def changed(self, solver: str | None = None, duration: float | None = None) -> RunConfig:
         """The same with another solver or duration, s."""
@@ -121,11 +126,13 @@ class RunConfig:
             output=self.output, impedance=self.impedance,
         )  # fmt: skip
 
-    def simulated(self) -> Kinematic:
-        """The robot that is run: a kinematic simulation."""
-        from sot.robots import Kinematic
+    def simulated(self) -> Kinematic | Simulated:
+        """The robot that is run: one in a simulation of physics, or one that moves as told."""
+        from sot.robots import Kinematic, Simulated
 
-        return Kinematic(self.robot, dt=self.dt)
+        if self.simulation is None:
+            return Kinematic(self.robot, dt=self.dt)
+        return Simulated(self.robot, self.dt, **self.simulation.options())
 
     def run(self, **options: Any) -> Run:
         """Run for `duration`; the options are those of `sot.run`."""
@@ -170,6 +177,7 @@ def _make(node: Node, folder: Path) -> RunConfig:
         plugins=tuple(plugin.value for plugin in file.plugins),
         output=file.output,
         impedance=file.impedance,
+        simulation=None if file.simulation is None else _simulation(file.simulation, robot),
     )  # fmt: skip
 
 
@@ -198,6 +206,25 @@ def _robot(node: Node, folder: Path) -> Description:
 def _resolved(robot: str, folder: Path) -> str:
     is_file = Path(robot).suffix.lower() in (".yaml", ".yml", ".urdf", ".xml")
     return str(folder / Path(robot).expanduser()) if is_file else robot
+
+
+def _simulation(node: Node, robot: Description) -> Simulation:
+    """The options of a simulation: `true` for all defaults, or a mapping."""
+    from sot.simulation.settings import Simulation
+
+    body = dataclasses.replace(node, value={}) if node.value is True else node
+    if not body.is_mapping:
+        raise node.error(f"expected true or a mapping (key: value), got {node.shown()}")
+    with placed(node):
+        settings: Simulation = build(body, Simulation)
+    model = Model(robot)
+    places = body.value["disturbances"].value if settings.disturbances else []
+    for disturbance, place in zip(settings.disturbances, places, strict=True):
+        with placed(place):
+            disturbance.check(model)
+    with placed(node):
+        settings.check(robot)
+    return settings
 
 
 def _expectations(expect: dict[str, Node], parts: Parts) -> dict[str, float]:

@@ -39,6 +39,8 @@ def dump(config: RunConfig | Stack, words: Catalog | None = None) -> str:
             result[key] = getattr(config, key)
     if config.impedance is not None:
         result["impedance"] = _plain(config.impedance, config.words)
+    if config.simulation is not None:
+        result["simulation"] = config.simulation.plain() or True
     if config.plugins:
         result["plugins"] = list(config.plugins)
     result["stack"] = plain_stack(config.stack, config.words)

@@ -52,6 +52,7 @@ def schema() -> Schema:
             "target": _target(list(words.references)),
             "event": {"oneOf": [_event(what, keys) for what, keys in EVENTS.items()]},
             "robot": _robot(),
+            "simulation": _simulation(),
         },
     }  # fmt: skip
 
@@ -65,6 +66,7 @@ def _top() -> dict[str, Schema]:
         "duration": {"exclusiveMinimum": 0},
         "plugins": {"items": {"type": "string"}},
         "events": {"items": _ref("event")},
+        "simulation": {"anyOf": [{"const": True}, _ref("simulation")]},
         "expect": {"additionalProperties": {"type": "number", "exclusiveMinimum": 0}},
     }
 
@@ -79,6 +81,12 @@ def _robot() -> Schema:
     schema = _object(Recipe, {})
     name = {"type": "string", "description": "The robot, or robot file, that is changed by the other keys."}
     return {**schema, "properties": {"name": name, **schema["properties"]}}
+
+
+def _simulation() -> Schema:
+    from sot.simulation.settings import Simulation
+
+    return _object(Simulation, {})
 
 
 def _levels(entry: str) -> Schema:
@@ -194,6 +202,8 @@ def _one(hint: Any) -> Schema:
             if arguments
             else {"type": "object"}
         )
+    if hasattr(base, "variants"):
+        return _words(base.variants())
     return _object(base, {}) if isinstance(base, type) and parameters(base) else {}
 
 

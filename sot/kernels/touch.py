@@ -1,7 +1,7 @@
-"""Where a robot touches the world, and the numbers of one step of a simulation.
+"""Where a robot touches the world: balls on its bodies against half-spaces and boxes.
 
-Candidates are balls on the robot, of radius 0 for the corners of soles. They are looked at against half-spaces and
-boxes. See `sot.simulation.engine` for what the step solves.
+A contact is part of a step if it could close in it: gap + dt n·v < reach, with v the velocity at the contact against
+what is touched. Of a body that lies flat, with many corners, those farthest out in eight directions stand for all.
 """
 
 from __future__ import annotations
@@ -9,49 +9,118 @@ from __future__ import annotations
 import math
 
 from sot.kernels.compiler import entry_kernel, kernel
-from sot.kernels.linear import dot
 
 PLANE, BOX = 0, 1
-# A shape of the world: kind, friction, rotation by columns (9), position (3), half lengths (3).
-KIND, FRICTION, ROTATION, POSITION, HALF, SHAPE = 0, 1, 2, 11, 14, 17
-# A contact: joint, other joint, candidate, shape, then gap, friction, point (3), normal (3).
-JOINT, OTHER, CANDIDATE, PLACE = 0, 1, 2, 3
-GAP, MU, POINT, NORMAL, CONTACT = 0, 1, 2, 5, 8
+# A shape of the world: kind, friction, rotation by columns (9), position (3), half lengths (3), velocity of its
+# origin (3), angular velocity (3).
+KIND, FRICTION, ROTATION, POSITION, HALF, TWIST, SHAPE = 0, 1, 2, 11, 14, 17, 23
+# Candidates that belong together: first, last, centre in the joint (3), radius, joint, name, 1 if it is a sole.
+FIRST, LAST, CENTER, RADIUS, CARRIER, LABEL, SOLE, GROUP = 0, 1, 2, 5, 6, 7, 8, 9
+# Who touches: joint, other joint, candidate, name of what touches, thing that is touched.
+JOINT, OTHER, KEY, NAME, THING, WHO = range(6)
+# A contact: gap, friction, point (3), normal (3), velocity of what is touched (3), gap that is foreseen.
+GAP, MU, POINT, NORMAL, SURFACE, AHEAD, CONTACT = 0, 1, 2, 5, 8, 11, 12
+BAND = 5e-4  # m; corners of a body that are this much farther than its nearest one are left out
+MANY = 8  # contacts of a body with a shape, at most
+COS = (1.0, 0.7071067811865476, 0.0, -0.7071067811865476, -1.0, -0.7071067811865476, 0.0, 0.7071067811865476)
 
 
 @entry_kernel
-def detect(joints, balls, groups, shapes, oMi, margin, who, contacts):
-    """Contacts of all candidates within a margin. Returns how many there are; at most as many as there is room for.
+def detect(balls, groups, shapes, oMi, twists, dt, reach, who, contacts):
+    """Contacts of all candidates. Returns how many there are, even if there is room for fewer.
 
-    A group is (first, last, centre (3), radius, joint): candidates that are far away together, of which only those
-    within the margin are looked at. A line of `balls` is (position in the joint (3), radius, friction).
+    A line of `balls` is (position in the joint (3), radius, friction); `twists` are those of the joints, in their axes.
     """
     count = 0
     for g in range(groups.shape[0]):
         group = groups[g]
-        first, last = int(group[0]), int(group[1])
-        T = oMi[int(group[6])]
-        cx, cy, cz = _at(T, group[2], group[3], group[4])
+        T, twist = oMi[int(group[CARRIER])], twists[int(group[CARRIER])]
+        cx, cy, cz = carried(T, group[CENTER], group[CENTER + 1], group[CENTER + 2])
+        fast = _speed(twist, group)
         for s in range(shapes.shape[0]):
-            if _distance(shapes[s], cx, cy, cz)[0] > group[5] + margin:
+            near = reach + group[RADIUS] + dt * (fast + _shape_speed(shapes[s], cx, cy, cz, group[RADIUS]))
+            if distance(shapes[s], cx, cy, cz)[0] > near:
                 continue
-            for i in range(first, last):
-                x, y, z = _at(oMi[joints[i]], balls[i, 0], balls[i, 1], balls[i, 2])
-                gap, nx, ny, nz = _distance(shapes[s], x, y, z)
-                r = balls[i, 3]
-                if gap - r < margin and count < contacts.shape[0]:
-                    who[count, JOINT], who[count, OTHER] = joints[i], 0
-                    who[count, CANDIDATE], who[count, PLACE] = i, s
-                    c = contacts[count]
-                    c[GAP], c[MU] = gap - r, math.sqrt(balls[i, 4] * shapes[s, FRICTION])
-                    c[POINT], c[POINT + 1], c[POINT + 2] = x - r * nx, y - r * ny, z - r * nz
-                    c[NORMAL], c[NORMAL + 1], c[NORMAL + 2] = nx, ny, nz
-                    count += 1
+            start = min(count, contacts.shape[0])
+            count = _corners(balls, group, T, twist, shapes[s], s, dt, reach, who, contacts, count)
+            if group[SOLE] == 0.0 and count <= contacts.shape[0]:
+                count = _thinned(who, contacts, start, count)
     return count
 
 
 @kernel
-def _at(T, x, y, z):
+def _corners(balls, group, T, twist, shape, s, dt, reach, who, contacts, count):
+    """Contacts of the candidates of a group with a shape."""
+    for i in range(int(group[FIRST]), int(group[LAST])):
+        x, y, z = carried(T, balls[i, 0], balls[i, 1], balls[i, 2])
+        gap, nx, ny, nz = distance(shape, x, y, z)
+        r = balls[i, 3]
+        count = add(
+            int(group[CARRIER]), i, int(group[LABEL]), s, gap - r, balls[i, 4] * shape[FRICTION],
+            x - r * nx, y - r * ny, z - r * nz, nx, ny, nz, T, twist, shape, dt, reach, who, contacts, count,
+        )  # fmt: skip
+    return count
+
+
+@kernel
+def add(joint, key, name, thing, gap, mu, x, y, z, nx, ny, nz, T, twist, shape, dt, reach, who, contacts, count):
+    """A contact of a body with a shape, if it could close in this step. Returns how many there are now."""
+    vx, vy, vz = velocity(T, twist, x, y, z)
+    sx, sy, sz = _surface_velocity(shape, x, y, z)
+    ahead = gap + dt * (nx * (vx - sx) + ny * (vy - sy) + nz * (vz - sz))
+    if min(gap, ahead) >= reach:
+        return count
+    if count < contacts.shape[0]:
+        w, c = who[count], contacts[count]
+        w[JOINT], w[OTHER], w[KEY], w[NAME], w[THING] = joint, 0, key, name, thing
+        c[GAP], c[MU], c[AHEAD] = gap, mu, min(gap, ahead)
+        c[POINT], c[POINT + 1], c[POINT + 2] = x, y, z
+        c[NORMAL], c[NORMAL + 1], c[NORMAL + 2] = nx, ny, nz
+        c[SURFACE], c[SURFACE + 1], c[SURFACE + 2] = sx, sy, sz
+    return count + 1
+
+
+@kernel
+def _thinned(who, contacts, start, count):
+    """Keep the contacts from `start` on that lie farthest out in eight directions. Returns how many there are now."""
+    if count - start <= 4:
+        return count
+    lowest = math.inf
+    for i in range(start, count):
+        lowest = min(lowest, contacts[i, AHEAD])
+    kept = start
+    for k in range(MANY):
+        best, most = -1, -math.inf
+        for i in range(start, count):
+            if contacts[i, AHEAD] < lowest + BAND:
+                along = _along(contacts[i], COS[k], COS[(k + 6) % MANY])
+                if along > most:
+                    best, most = i, along
+        if best >= kept:
+            _swap(who, contacts, kept, best)
+            kept += 1
+    return kept
+
+
+@kernel
+def _along(contact, first, second):
+    """How far out a contact lies in a direction across its normal."""
+    nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
+    ax, ay, az, bx, by, bz = across(nx, ny, nz)
+    x, y, z = contact[POINT], contact[POINT + 1], contact[POINT + 2]
+    return first * (ax * x + ay * y + az * z) + second * (bx * x + by * y + bz * z)
+
+
+@kernel
+def _swap(who, contacts, i, j):
+    for c in range(WHO):
+        who[i, c], who[j, c] = who[j, c], who[i, c]
+    for c in range(CONTACT):
+        contacts[i, c], contacts[j, c] = contacts[j, c], contacts[i, c]
+
+
+@kernel
+def carried(T, x, y, z):
     """T p, with T as 12 numbers: the rotation by columns, then the translation."""
     return (
         T[9] + T[0] * x + T[3] * y + T[6] * z,
@@ -61,7 +130,46 @@ def _at(T, x, y, z):
 
 
 @kernel
-def _distance(shape, x, y, z):
+def velocity(T, twist, x, y, z):
+    """Velocity, in the world, of the point of a body that is at (x, y, z)."""
+    dx, dy, dz = x - T[9], y - T[10], z - T[11]
+    a, b, c = T[0] * dx + T[1] * dy + T[2] * dz, T[3] * dx + T[4] * dy + T[5] * dz, T[6] * dx + T[7] * dy + T[8] * dz
+    wx, wy, wz = twist[3], twist[4], twist[5]
+    u, v, w = twist[0] + wy * c - wz * b, twist[1] + wz * a - wx * c, twist[2] + wx * b - wy * a
+    return T[0] * u + T[3] * v + T[6] * w, T[1] * u + T[4] * v + T[7] * w, T[2] * u + T[5] * v + T[8] * w
+
+
+@kernel
+def _speed(twist, group):
+    """No point of a group is faster than this."""
+    x, y, z = group[CENTER], group[CENTER + 1], group[CENTER + 2]
+    wx, wy, wz = twist[3], twist[4], twist[5]
+    u, v, w = twist[0] + wy * z - wz * y, twist[1] + wz * x - wx * z, twist[2] + wx * y - wy * x
+    return math.sqrt(u * u + v * v + w * w) + math.sqrt(wx * wx + wy * wy + wz * wz) * group[RADIUS]
+
+
+@kernel
+def _surface_velocity(shape, x, y, z):
+    """Velocity of a shape's material at a point."""
+    dx, dy, dz = x - shape[POSITION], y - shape[POSITION + 1], z - shape[POSITION + 2]
+    wx, wy, wz = shape[TWIST + 3], shape[TWIST + 4], shape[TWIST + 5]
+    return (
+        shape[TWIST] + wy * dz - wz * dy,
+        shape[TWIST + 1] + wz * dx - wx * dz,
+        shape[TWIST + 2] + wx * dy - wy * dx,
+    )
+
+
+@kernel
+def _shape_speed(shape, x, y, z, radius):
+    """No point of a shape within a radius is faster than this."""
+    u, v, w = _surface_velocity(shape, x, y, z)
+    wx, wy, wz = shape[TWIST + 3], shape[TWIST + 4], shape[TWIST + 5]
+    return math.sqrt(u * u + v * v + w * w) + math.sqrt(wx * wx + wy * wy + wz * wz) * radius
+
+
+@kernel
+def distance(shape, x, y, z):
     """Signed distance of a point from a shape, and the direction out of it."""
     R = shape[ROTATION:POSITION]
     dx, dy, dz = x - shape[POSITION], y - shape[POSITION + 1], z - shape[POSITION + 2]
@@ -88,113 +196,8 @@ def _distance(shape, x, y, z):
     return out, R[0] * u + R[3] * v + R[6] * w, R[1] * u + R[4] * v + R[7] * w, R[2] * u + R[5] * v + R[8] * w
 
 
-@entry_kernel
-def prepare(
-    count, who, contacts, axes, support, starts, J, rows, signs, M, damping, tau, nle, v, dt, L, JT, Y, G, free
-):  # fmt: skip
-    """Everything of a step that is linear: L Lᵀ = M + dt D, v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY. Returns the rows of J.
-
-    Rows are three per contact, along its axes (two tangents, normal), then one per joint in `rows`: `signs` times
-    its velocity. A row of JT is a row of J.
-    """
-    _factor(M, damping, dt, L)
-    _without_contacts(L, damping, tau, nle, v, dt, free)
-    for i in range(count):
-        _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[3 * i], JT[3 * i + 1], JT[3 * i + 2])
-    for k in range(rows.size):
-        row = JT[3 * count + k]
-        row[:] = 0.0
-        row[rows[k]] = signs[k]
-    size = 3 * count + rows.size
-    _delassus(L, JT, Y, size, G)
-    return size
-
-
 @kernel
-def _without_contacts(L, damping, tau, nle, v, dt, free):
-    """v_free = v + dt (M + dt D)⁻¹ (τ − h − D v): implicit in the damping."""
-    for c in range(v.size):
-        free[c] = tau[c] - nle[c] - damping[c] * v[c]
-    _forward(L, free, v.size)
-    _backward(L, free, v.size)
-    for c in range(v.size):
-        free[c] = v[c] + dt * free[c]
-
-
-@kernel
-def _delassus(L, JT, Y, size, G):
-    """Y = L⁻¹ Jᵀ, row by row, and G = Y Yᵀ."""
-    n = L.shape[0]
-    for i in range(size):
-        source, row = JT[i], Y[i]
-        for c in range(n):
-            row[c] = source[c]
-        _forward(L, row, n)
-    for i in range(size):
-        for j in range(i + 1):
-            total = dot(Y[i], Y[j], n)
-            G[i, j] = total
-            G[j, i] = total
-
-
-@kernel
-def _factor(M, damping, dt, L):
-    """Cholesky of M + dt D; M has its upper half only."""
-    for i in range(L.shape[0]):
-        for j in range(i + 1):
-            value = M[j, i]
-            if i == j:
-                value += dt * damping[i]
-            for c in range(j):
-                value -= L[i, c] * L[j, c]
-            L[i, j] = math.sqrt(value) if i == j else value / L[j, j]
-
-
-@kernel
-def _forward(L, b, n):
-    """L x = b, in place."""
-    for i in range(n):
-        value = b[i]
-        row = L[i]
-        for c in range(i):
-            value -= row[c] * b[c]
-        b[i] = value / row[i]
-
-
-@kernel
-def _backward(L, b, n):
-    """Lᵀ x = b, in place."""
-    for i in range(n - 1, -1, -1):
-        b[i] /= L[i, i]
-        row = L[i]
-        for c in range(i):
-            b[c] -= row[c] * b[i]
-
-
-@kernel
-def _contact_rows(who, contact, axes, support, starts, J, first, second, third):
-    """Velocity of the first body against the other at the contact's point, along two tangents and the normal."""
-    for c in range(first.size):
-        first[c] = second[c] = third[c] = 0.0
-    nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
-    _tangents(nx, ny, nz, axes)
-    for side in range(2):
-        joint = who[JOINT + side]
-        sign = 1.0 - 2.0 * side
-        for s in range(starts[joint], starts[joint + 1]):
-            c = support[s]
-            wx, wy, wz = J[3, c], J[4, c], J[5, c]
-            px, py, pz = contact[POINT], contact[POINT + 1], contact[POINT + 2]
-            vx = sign * (J[0, c] + wy * pz - wz * py)
-            vy = sign * (J[1, c] + wz * px - wx * pz)
-            vz = sign * (J[2, c] + wx * py - wy * px)
-            first[c] += axes[0] * vx + axes[1] * vy + axes[2] * vz
-            second[c] += axes[3] * vx + axes[4] * vy + axes[5] * vz
-            third[c] += nx * vx + ny * vy + nz * vz
-
-
-@kernel
-def _tangents(nx, ny, nz, axes):
+def across(nx, ny, nz):
     """Two unit vectors across a normal: along x and y for a normal along z."""
     if abs(nx) < 0.9:
         tx, ty, tz = 1.0 - nx * nx, -nx * ny, -nx * nz
@@ -202,30 +205,4 @@ def _tangents(nx, ny, nz, axes):
         tx, ty, tz = -ny * nx, 1.0 - ny * ny, -ny * nz
     size = math.sqrt(tx * tx + ty * ty + tz * tz)
     tx, ty, tz = tx / size, ty / size, tz / size
-    axes[0], axes[1], axes[2] = tx, ty, tz
-    axes[3], axes[4], axes[5] = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-
-
-@entry_kernel
-def free_velocities(size, JT, free, offsets, g):
-    """g = J v_free + offsets."""
-    for i in range(size):
-        total = offsets[i]
-        row = JT[i]
-        for c in range(free.size):
-            total += row[c] * free[c]
-        g[i] = total
-
-
-@entry_kernel
-def push(size, Y, L, impulses, free, v):
-    """v = v_free + M⁻¹ Jᵀ λ, in place."""
-    n = free.size
-    for c in range(n):
-        total = 0.0
-        for i in range(size):
-            total += Y[i, c] * impulses[i]
-        v[c] = total
-    _backward(L, v, n)
-    for c in range(n):
-        v[c] += free[c]
+    return tx, ty, tz, ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx

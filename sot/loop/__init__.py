@@ -115,6 +115,7 @@ def run(
     watchers = list(observers)
     shown = _open(viewer, controller)
     if shown is not None:
+        shown.watch(robot)
         watchers.append(shown.observe)
     if progress:
         watchers.append(_Progress(duration))
@@ -159,7 +160,7 @@ def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers
         warm_up(controller)
     state = robot.read()
     end = state.time + (ticks - 0.5) * controller.dt
-    recount = Recount(controller, state, ticks)
+    recount = Recount(controller, state, ticks, physical=getattr(robot, "can_fall", False))
     for _ in range(ticks):
         loop.wait()
         state = robot.read()

@@ -45,7 +45,7 @@ class Run:
         nonfinite_ticks: Ticks in which a task or constraint gave NaN or infinity and was left out.
         late_ticks: Ticks that were missed in real time and skipped.
         state: Last state of the robot.
-        physics: Slip, forces, torques and falls; None at velocity level.
+        physics: Slip, forces, torques and falls; None at velocity level on a robot that cannot fall.
     """
 
     robot: str
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def fell(self) -> bool:
-        """True if the robot fell; see `Physics`. Not looked at at velocity level."""
+        """True if the robot fell; see `Physics`. At velocity level only a simulated robot can."""
         return self.physics is not None and self.physics.fell
 
     @property
@@ -130,12 +130,13 @@ class Run:
 class Recount:
     """Counts and measures tick by tick; `result` adds it up."""
 
-    def __init__(self, controller: Controller, state: State, ticks: int) -> None:
+    def __init__(self, controller: Controller, state: State, ticks: int, *, physical: bool = False) -> None:
         """
         Args:
             controller: Whose commands are counted.
             state: State before the first tick.
             ticks: Largest number of ticks.
+            physical: Whether the robot can fall also at velocity level.
         """
         self.controller = controller
         self._times = np.zeros(min(ticks, MEMORY), dtype=np.int64)  # ns
@@ -146,7 +147,7 @@ class Recount:
         self._previous = state.v.copy()
         self._torque: np.ndarray | None = None  # that was commanded one tick ago
         self._worst: dict[str, float] = {}
-        self._watch = Watch(controller, state) if controller.output == "torque" else None
+        self._watch = Watch(controller, state) if physical or controller.output == "torque" else None
 
     def add(self, state: State, command: Command, elapsed: int) -> None:
         """Take note of a tick, with the controller's model still at its state.

@@ -9,6 +9,7 @@ import numpy as np
 from sot.collision.distances import bounding_sphere
 from sot.collision.robot import collision_model
 from sot.description import Foot
+from sot.kernels import touch as op
 from sot.model import Model
 
 
@@ -17,14 +18,12 @@ class Candidates:
     """Balls on a robot, of radius 0 for corners of soles; see `sot.kernels.touch`.
 
     Attributes:
-        names: Of each: the frame of the foot, or the body.
-        joints: Which joint carries each, shape (k,).
+        names: Of each group: the frame of the foot, or the body.
         balls: Position in the joint, radius, friction; shape (k, 5).
-        groups: Balls that belong together: first, last, centre in the joint (3), radius, joint; shape (groups, 7).
+        groups: Balls that belong together, shape (groups, op.GROUP).
     """
 
     names: tuple[str, ...]
-    joints: np.ndarray
     balls: np.ndarray
     groups: np.ndarray
 
@@ -34,27 +33,20 @@ def candidates(model: Model, *, bodies: bool = True) -> Candidates:
 
     Bodies on the joint of a foot are left out: the description of the foot says better where it touches.
     """
-    parts = [_foot(model, foot) for foot in model.robot.feet]
-    feet = {joint for _, joint, _, _ in parts}
+    parts = [(*_foot(model, foot), True) for foot in model.robot.feet]
+    feet = {joint for _, joint, *_ in parts}
     if bodies:
-        found = collision_model(model.robot).bodies
-        parts += [(b.name, b.joint, b.hull.points, b.hull.radius) for b in found if b.joint > 0 and b.joint not in feet]
-    names: list[str] = []
-    joints: list[int] = []
+        found = [body for body in collision_model(model.robot).bodies if body.joint > 0 and body.joint not in feet]
+        parts += [(body.name, body.joint, body.hull.points, body.hull.radius, False) for body in found]
     balls: list[list[float]] = []
-    groups: list[list[float]] = []
-    for name, joint, points, radius in parts:
+    groups = np.zeros((len(parts), op.GROUP))
+    for label, (group, (_, joint, points, radius, is_foot)) in enumerate(zip(groups, parts, strict=True)):
         center, size = bounding_sphere(points)
-        groups.append([len(names), len(names) + len(points), *center, size + radius, joint])
-        names += [name] * len(points)
-        joints += [joint] * len(points)
+        group[op.FIRST], group[op.LAST] = len(balls), len(balls) + len(points)
+        group[op.CENTER : op.RADIUS], group[op.RADIUS] = center, size + radius
+        group[op.CARRIER], group[op.LABEL], group[op.SOLE] = joint, label, is_foot
         balls += [[*point, radius, 1.0] for point in points]
-    return Candidates(
-        tuple(names),
-        np.array(joints, dtype=np.int64),
-        np.array(balls, dtype=float).reshape(-1, 5),
-        np.array(groups, dtype=float).reshape(-1, 7),
-    )
+    return Candidates(tuple(part[0] for part in parts), np.array(balls, dtype=float).reshape(-1, 5), groups)
 
 
 def _foot(model: Model, foot: Foot) -> tuple[str, int, np.ndarray, float]:
@@ -64,4 +56,15 @@ def _foot(model: Model, foot: Foot) -> tuple[str, int, np.ndarray, float]:
     if foot.radius > 0.0:
         model.update(model.robot.home, np.zeros(model.nv))
         points = points + foot.radius * model.placement(model.frame(foot.frame)).rotation[2]
+    else:
+        points = _around(points)
     return foot.frame, joint, points @ T_joint_foot.rotation.T + T_joint_foot.translation, foot.radius
+
+
+def _around(points: np.ndarray) -> np.ndarray:
+    """Corners of a flat sole, one after the other around it."""
+    if len(points) < 4:
+        return points
+    from_middle = points - points.mean(axis=0)
+    first, second, _ = np.linalg.svd(from_middle)[2]
+    return points[np.argsort(np.arctan2(from_middle @ second, from_middle @ first), kind="stable")]

@@ -1,11 +1,15 @@
 """One step of a simulation: semi-implicit, contacts, friction and joint limits solved together.
 
-    v_free = v + dt M⁻¹ (τ − h)
+    v_free = v + dt M⁻¹ (τ − h(q, v_half)),      v_half = v + dt/2 M⁻¹ (τ − h(q, v))
     v⁺ = v_free + M⁻¹ Jᵀ λ,      q⁺ = q ⊕ dt v⁺
 
+With h at the velocity half-way this is the leap-frog: v belongs to the middle between two positions, and without
+contacts the error of a motion goes with dt² and its energy does not drift.
+
 λ are the impulses of contacts (inside their friction cones), of joint limits (≥ 0) and of friction in joints (in its
-interval), such that after the step nothing goes on approaching: n·v⁺ ≥ −gap/dt. A contact that is not closed yet may
-close within the step; one that is too deep is pushed out slowly.
+interval), such that nothing overlaps after the step: n·v⁺ ≥ −gap/dt, or n·v⁺ ≥ 0 where it does already. So no impulse
+adds energy: λ·J v⁺ ≤ 0, and what it changes is λ·J v⁺ − ½ λᵀ J M⁻¹ Jᵀ λ. What overlaps all the same, because bodies turn
+while they move, is taken back by a displacement that adds nothing to v⁺.
 """
 
 from __future__ import annotations
@@ -14,19 +18,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sot.checks import positive, vector
 from sot.description import Description
-from sot.errors import RobotError
+from sot.errors import ConfigError, RobotError
+from sot.kernels import stepping
 from sot.kernels import touch as op
 from sot.model import Model
 from sot.simulation.candidates import candidates
 from sot.simulation.impulses import Impulses
+from sot.simulation.meetings import Meetings
 from sot.simulation.scene import Scene
 
 ROOM = 64  # contacts at a time
-REACH = 0.005  # m; gaps up to this are part of a step, and those that could close in it
-OUT = 0.1  # part of a penetration that is taken back in a step,
-OUT_SPEED = 0.1  # m/s; at most so fast
-NEAR = 0.02  # rad or m; joints this close to a limit are part of a step
+REACH = 0.002  # m; gaps that could be less than this at the end of a step are part of it
+NEAR = 0.005  # rad or m; the same for joint limits
+SLOW = 0.02  # m/s; slower contacts do not part again, whatever the restitution
+FASTEST = 1e6  # rad/s or m/s; what is faster has diverged
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Touch:
 
     Attributes:
         name: Frame of the foot, or body.
-        thing: What it touches.
+        thing: What it touches: an obstacle, or another body of the robot.
         point: Where, in the world, m.
         normal: Out of what it touches.
         gap: Distance before the step, m.
@@ -50,14 +57,31 @@ class Touch:
     force: np.ndarray
 
 
+@dataclass
+class Counters:
+    """What a simulation went through.
+
+    Attributes:
+        steps: Steps so far.
+        unconverged: Steps in which the contact solver stopped at its cap. Impulses are inside their cones even then.
+        crowded: Steps with more contacts than there is room for; those beyond were left out.
+    """
+
+    steps: int = 0
+    unconverged: int = 0
+    crowded: int = 0
+
+
 class Engine:
     """The physics of one robot.
 
     Attributes:
         q: Configuration.
         v: Velocity.
+        damping: Viscous friction of the joints, N·m·s/rad or N·s/m, shape (nv,); may be changed between steps.
         impulses: λ of the last step, contacts first.
         count: Number of contacts in the last step.
+        counters: What happened so far.
     """
 
     def __init__(
@@ -66,6 +90,7 @@ class Engine:
         scene: Scene,
         *,
         bodies: bool = True,
+        itself: bool = True,
         restitution: float = 0.0,
         friction: np.ndarray | None = None,
         damping: np.ndarray | None = None,
@@ -75,84 +100,138 @@ class Engine:
         Args:
             robot: The robot.
             scene: What it can touch.
-            bodies: Let its collision bodies touch, not only its feet.
+            bodies: Let its collision bodies touch things, not only its feet.
+            itself: Let its collision bodies touch each other.
             restitution: Part of the speed with which contacts part again, 0 to 1.
             friction: Coulomb friction of the joints, N·m or N, shape (nv,); by default the robot's.
             damping: Viscous friction of the joints, shape (nv,); by default the robot's.
             tolerance: Of the contact solver.
         """
-        self.robot, self.scene, self.restitution = robot, scene, restitution
+        self.robot, self.scene = robot, scene
+        self.restitution = positive(restitution, "restitution", zero=True)
+        if not self.restitution <= 1.0:
+            raise ConfigError(f"restitution: expected a number from 0 to 1, got {restitution}")
         self.model = Model(robot)
         self.model.dynamic = True
-        self.damping = np.array(robot.joint_damping if damping is None else damping)
-        self.friction = np.array(robot.joint_friction if friction is None else friction)
+        nv = self.model.nv
+        self.damping = _not_negative(robot.joint_damping if damping is None else damping, nv, "damping")
+        self.friction = _not_negative(robot.joint_friction if friction is None else friction, nv, "friction")
+        self.tolerance = positive(tolerance, "tolerance")
         self.candidates = candidates(self.model, bodies=bodies)
-        self.solver = Impulses(tolerance)
-        self._limits = _Limits(self.model)
-        self._dry = np.flatnonzero(self.friction > 0.0)
-        self._memory: dict[tuple[int, int], np.ndarray] = {}
+        self._name(bodies, itself)
+        self._limits, self._dry = _limits(self.model), np.flatnonzero(self.friction > 0.0)
+        self._support, self._starts = _supports(self.model)
         self._allocate()
-        self.q, self.v = robot.home.copy(), np.zeros(self.model.nv)
-        self.impulses, self.count = np.zeros(0), 0
+        self.reset()
+
+    def _name(self, bodies: bool, itself: bool) -> None:
+        """Numbers for all that can touch: feet and bodies, or obstacles; then, for both, bodies that meet each other."""
+        feet, obstacles = self.candidates.names, [thing.name for thing in self.scene.obstacles]
+        if not (feet or itself):
+            raise ConfigError(f"robot '{self.robot.name}' has no feet: nothing of it can touch without its bodies")
+        first = max(len(feet), len(obstacles))
+        joints = {int(group[op.CARRIER]) for group in self.candidates.groups if group[op.SOLE]}
+        self._meetings = Meetings(self.model, self.scene, first, joints, bodies=bodies, itself=itself)
+        self._names = [*feet, *[""] * (first - len(feet)), *self._meetings.names]
+        self._things = [*obstacles, *[""] * (first - len(obstacles)), *self._meetings.names]
 
     def _allocate(self) -> None:
-        nv, size = self.model.nv, 3 * ROOM + 2 * self.model.nv
-        self._who, self._contacts = np.zeros((ROOM, 4), dtype=np.int64), np.zeros((ROOM, op.CONTACT))
+        nv, size = self.model.nv, 3 * ROOM + 3 * self.model.nv
+        self._who, self._contacts = np.zeros((ROOM, op.WHO), dtype=np.int64), np.zeros((ROOM, op.CONTACT))
         self._axes = np.zeros((ROOM, 6))
+        self._columns, self._signs = np.zeros(3 * nv, dtype=np.int64), np.zeros(3 * nv)
+        self._left = np.zeros(3 * nv)
         self._L, self._JT, self._Y = np.zeros((nv, nv)), np.zeros((size, nv)), np.zeros((size, nv))
-        self._G, self._g, self._offsets = np.zeros((size, size)), np.zeros(size), np.zeros(size)
-        self._free = np.zeros(nv)
-        self._support, self._starts = _supports(self.model)
-        _, _, _, _, self._M, self._nle = self.model.views_of_dynamics()
+        self._G, self._N = np.zeros((size, size)), np.zeros((stepping.LINES, size))
+        self._free, self._middle = np.zeros(nv), np.zeros(nv)
+        self._twists, _, _, _, self._M, self._nle = self.model.views_of_dynamics()
+
+    def reset(self, q: np.ndarray | None = None, v: np.ndarray | None = None) -> None:
+        """Begin anew at a state, by default at rest at home: from here on the same forces give the same bits."""
+        nv = self.model.nv
+        self.q = self.robot.home.copy() if q is None else np.array(q, dtype=float)
+        self.v = np.zeros(nv) if v is None else np.array(v, dtype=float)
+        self.counters = Counters()
+        self._meetings.forget()
+        self.solver = Impulses(self.tolerance)
+        self.impulses, self.count = np.zeros(0), 0
+        self._met, self._memory = np.full((ROOM, 2), -1, dtype=np.int64), np.zeros((ROOM, stepping.MEMORY))
+        self._joint_memory = np.zeros((nv, 3))
 
     def step(self, tau: np.ndarray, dt: float) -> None:
-        """Go on by dt with generalised forces tau, N·m, N and, on a free base, a wrench in its own axes."""
+        """Go on by dt with generalised forces tau, N·m, N and, on a free base, a wrench in its own axes.
+
+        Where obstacles move, `scene.place(time, dt)` comes before.
+        """
+        self._check(tau)
         self.model.update(self.q, self.v)
-        margin = REACH + dt * 2.0 * float(np.abs(self.v).max(initial=0.0))
-        self.count = op.detect(
-            self.candidates.joints, self.candidates.balls, self.candidates.groups, self.scene.shapes,
-            self.model.joint_placements, margin, self._who, self._contacts,
+        stepping.fall(self._M, self.damping, tau, self._nle, self.v, dt, self._L, self._free, self._middle)
+        self.model.update_bias(self._middle)
+        self._touch(dt)
+        limits = stepping.joint_rows(
+            self._limits, self.q, self._middle, dt, NEAR, self._dry, self._columns, self._signs, self._left
+        )
+        joints = limits + self._dry.size
+        size = stepping.prepare(
+            self.count, limits, joints, self._who, self._contacts, self._axes, self._support, self._starts,
+            self.model.world_jacobian, self._columns, self._signs, self._left, self.damping, tau, self._nle, self.v, dt,
+            self.restitution, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
+            self._G, self._N,
         )  # fmt: skip
-        rows, signs, gaps = self._limits.near(self.q, NEAR + dt * np.abs(self.v))
-        all_rows, all_signs = np.concatenate([rows, self._dry]), np.concatenate([signs, np.ones(self._dry.size)])
-        size = op.prepare(
-            self.count, self._who, self._contacts, self._axes, self._support, self._starts, self.model.world_jacobian,
-            all_rows, all_signs, self._M, self.damping, tau, self._nle, self.v, dt, self._L, self._JT, self._Y,
-            self._G, self._free,
+        self._solve(size, limits, dt)
+        v, moved = np.empty_like(self.v), np.empty_like(self.v)
+        stepping.push(
+            self.count, limits, joints, self._who, self._columns, self._signs, dt, SLOW, self._met, self._memory,
+            self._joint_memory, self._free, self._L, self._Y, self._G, self._N, v, moved,
         )  # fmt: skip
-        self._allow(gaps, dt)
-        op.free_velocities(size, self._JT, self._free, self._offsets, self._g)
-        self.impulses = self._solve(size, rows, dt) if size else np.zeros(0)
-        v = np.empty_like(self.v)
-        op.push(size, self._Y, self._L, self.impulses, self._free, v)
-        q = self.model.integrate(self.q, dt * v)
-        if not (np.abs(v).max(initial=0.0) < 1e6 and np.isfinite(q).all()):
+        self._go(v, moved, dt)
+
+    def _touch(self, dt: float) -> None:
+        """Contacts that could close in this step."""
+        found = op.detect(
+            self.candidates.balls, self.candidates.groups, self.scene.shapes, self.model.joint_placements,
+            self._twists, dt, REACH, self._who, self._contacts,
+        )  # fmt: skip
+        found = self._meetings.add(
+            self.model, self._twists, self.scene, dt, REACH, self._who, self._contacts, found
+        )
+        self.count = min(found, ROOM)
+        self.counters.crowded += found > ROOM
+
+    def _solve(self, size: int, limits: int, dt: float) -> None:
+        lines = self._N[:, :size]
+        if size:
+            mu, dry = self._contacts[: self.count, op.MU], dt * self.friction[self._dry]
+            G, g, guess = self._G[:size, :size], lines[stepping.FREE], lines[stepping.GUESS]
+            lines[stepping.FOUND] = self.solver.solve(G, g, mu, limits, dry, guess)
+            self.counters.unconverged += not self.solver.converged
+        self.impulses = lines[stepping.FOUND].copy()
+
+    def _go(self, v: np.ndarray, moved: np.ndarray, dt: float) -> None:
+        q = self.model.integrate(self.q, dt * moved)
+        if not (np.abs(v).max(initial=0.0) < FASTEST and np.isfinite(q).all()):
             raise RobotError(f"robot '{self.robot.name}': the simulation diverged, at speeds of {np.abs(v).max():.3g}")
         self.q, self.v = q, v
+        self.counters.steps += 1
 
-    def _allow(self, gaps: np.ndarray, dt: float) -> None:
-        """Offsets of the rows: with which velocity gaps may close, and penetrations must."""
-        n, k = self.count, gaps.size
-        self._offsets[:] = 0.0
-        self._offsets[2 : 3 * n : 3] = _closing(self._contacts[:n, op.GAP], dt)
-        self._offsets[3 * n : 3 * n + k] = _closing(gaps, dt)
-        if self.restitution > 0.0:
-            before = self._JT[2 : 3 * n : 3] @ self.v
-            hits = (before < -1e-3) & (self._contacts[:n, op.GAP] + dt * before <= 0.0)
-            self._offsets[2 : 3 * n : 3] = np.where(hits, self.restitution * before, self._offsets[2 : 3 * n : 3])
+    def _check(self, tau: np.ndarray) -> None:
+        if tau.shape != (self.model.nv,):
+            raise RobotError(f"robot '{self.robot.name}': expected {self.model.nv} torques, got shape {tau.shape}")
+        if not np.isfinite(tau).all():
+            bad = [f"{name} = {x}" for name, x in zip(self.model.velocity_names(), tau, strict=True) if not abs(x) < np.inf]
+            raise RobotError(f"robot '{self.robot.name}': torques that are not finite: {', '.join(bad)}")
 
-    def _solve(self, size: int, rows: np.ndarray, dt: float) -> np.ndarray:
+    def forces(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What touched things in the last step, where (m), and mean forces on the robot (N), in the world.
+
+        Shapes (n,), (n, 3), (n, 3). The first are places in `candidates.names`.
+        """
         n = self.count
-        keys = [(int(c), int(s)) for c, s in self._who[:n, op.CANDIDATE :]]
-        guess = np.zeros(size)
-        for i, key in enumerate(keys):
-            known = self._memory.get(key)
-            if known is not None:
-                guess[3 * i : 3 * i + 3] = known
-        mu, dry = self._contacts[:n, op.MU], dt * self.friction[self._dry]
-        found = self.solver.solve(self._G[:size, :size], self._g[:size], mu, rows.size, dry, guess)
-        self._memory = {key: found[3 * i : 3 * i + 3] for i, key in enumerate(keys)}
-        return found
+        part, axes, contacts = self.impulses[: 3 * n].reshape(n, 3) / dt, self._axes[:n], self._contacts[:n]
+        normals = contacts[:, op.NORMAL : op.SURFACE]
+        force = part[:, :1] * axes[:, :3] + part[:, 1:2] * axes[:, 3:] + part[:, 2:] * normals
+        mine = self._who[:n, op.NAME] < len(self.candidates.names)
+        return self._who[:n, op.NAME][mine], contacts[mine, op.POINT : op.NORMAL], force[mine]
 
     def touches(self, dt: float) -> list[Touch]:
         """Contacts of the last step that push."""
@@ -161,36 +240,22 @@ class Engine:
             impulse = self.impulses[3 * i : 3 * i + 3]
             if not impulse.any():
                 continue
-            contact, axes = self._contacts[i], self._axes[i]
-            normal = contact[op.NORMAL :].copy()
+            contact, axes, who = self._contacts[i], self._axes[i], self._who[i]
+            normal = contact[op.NORMAL : op.SURFACE].copy()
             force = (impulse[0] * axes[:3] + impulse[1] * axes[3:] + impulse[2] * normal) / dt
-            _, _, candidate, shape = self._who[i]
             found.append(Touch(
-                self.candidates.names[candidate], self.scene.obstacles[shape].name,
+                self._names[who[op.NAME]], self._things[who[op.THING]],
                 contact[op.POINT : op.NORMAL].copy(), normal, float(contact[op.GAP]), force,
             ))  # fmt: skip
         return found
 
 
-class _Limits:
-    """Joints with limits."""
-
-    def __init__(self, model: Model) -> None:
-        joints = [joint for joint in model.joints.values() if joint.is_scalar]
-        self._v = np.array([joint.v.start for joint in joints], dtype=np.int64)
-        self._q = np.array([joint.q.start for joint in joints], dtype=np.int64)
-        self._low, self._high = model.pin.lowerPositionLimit[self._q], model.pin.upperPositionLimit[self._q]
-
-    def near(self, q: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Columns, signs and distances of joints that are close to a limit."""
-        below, above = q[self._q] - self._low, self._high - q[self._q]
-        low, high = below < reach[self._v], above < reach[self._v]
-        columns = np.concatenate([self._v[low], self._v[high]])
-        return columns, np.repeat([1.0, -1.0], [low.sum(), high.sum()]), np.concatenate([below[low], above[high]])
-
-
-def _closing(gaps: np.ndarray, dt: float) -> np.ndarray:
-    return np.where(gaps >= 0.0, gaps / dt, np.maximum(OUT * gaps / dt, -OUT_SPEED))
+def _limits(model: Model) -> np.ndarray:
+    """Joints with limits: place in q, place in v, lower limit, upper limit."""
+    joints = [joint for joint in model.joints.values() if joint.is_scalar]
+    lower, upper = model.pin.lowerPositionLimit, model.pin.upperPositionLimit
+    found = [[j.q.start, j.v.start, lower[j.q.start], upper[j.q.start]] for j in joints]
+    return np.array(found, dtype=float).reshape(-1, stepping.LIMIT)
 
 
 def _supports(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -204,3 +269,10 @@ def _supports(model: Model) -> tuple[np.ndarray, np.ndarray]:
                 columns += range(moved.idx_v, moved.idx_v + moved.nv)
         starts.append(len(columns))
     return np.array(columns, dtype=np.int64), np.array(starts, dtype=np.int64)
+
+
+def _not_negative(value: np.ndarray, size: int, where: str) -> np.ndarray:
+    numbers = vector(value, size, where)
+    if not (numbers >= 0.0).all():
+        raise ConfigError(f"{where}: expected numbers ≥ 0, got {numbers.tolist()}")
+    return numbers

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from sot.state import Command, State
 from sot.viewer import film, scene
 from sot.viewer.page import Page
 from sot.viewer.scene import Colour
-from sot.viewer.sketches import Sketches
+from sot.viewer.sketches import Sketches, Sketching
 
 TARGETS = ((0.10, 0.60, 0.35), (0.15, 0.50, 0.95), (0.75, 0.20, 0.80), (0.95, 0.45, 0.10), (0.80, 0.65, 0.05))
 COM: Colour = (0.85, 0.10, 0.25, 1.0)
@@ -76,6 +76,7 @@ class Viewer:
         self._corners = np.zeros((0, 3))
         self._last = self._next = -math.inf
         self._film = film.Film(self.rate)
+        self._beside: Sequence[Sketching] = ()
         self._page = Page()
         self.url = self._page.url
         self._draw_stage()
@@ -94,6 +95,10 @@ class Viewer:
             self._model.update(q, np.zeros(self._model.nv))
             self._move(self._picture(self._model, ()))
             self._page.flush()
+
+    def watch(self, robot: object) -> None:
+        """Show from now on what a robot sketches beside the tasks, as a simulated one does."""
+        self._beside = [robot] if isinstance(robot, Sketching) else []
 
     def observe(self, state: State, command: Command, controller: Controller) -> None:
         """Show a tick, if a picture is due and the server has taken in the last one.
@@ -237,7 +242,7 @@ class Viewer:
             self._draw_marks(wanted)
         picture |= {f"{ROOT}/targets/{mark.name}": mark.target for mark in marks if mark.goes}
         picture |= {f"{ROOT}/frames/{mark.name}": mark.actual for mark in marks if mark.has_axes}
-        picture |= self._sketches.picture(entries, model)
+        picture |= self._sketches.picture([*entries, *self._beside], model)
         return picture | self._balance(model) if self.robot.feet else picture
 
     def _balance(self, model: Model) -> dict[str, np.ndarray]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from sot.entry import Entry
 from sot.errors import ConfigError
 from sot.model import Model
 from sot.sketch import ALARM, CALM, WARNING, Body, Box, Colour, Cylinder, Drawing, Line, Solid, Sphere, Triangles
@@ -22,6 +22,16 @@ RADIUS, TIP_RADIUS, TIP_LENGTH = 0.13, 0.45, 1.6  # of lines and the tips of arr
 TIP_SHARE = 0.6  # of an arrow's length, at most
 
 Stick = tuple[np.ndarray, np.ndarray, float]  # start, end, radius, m
+
+
+@runtime_checkable
+class Sketching(Protocol):
+    """An entry of a stack, or anything else that has something drawn."""
+
+    name: str
+
+    def sketch(self, model: Model) -> Iterable[Drawing]:
+        """What to draw at the model's state."""
 
 
 class Sketches:
@@ -45,7 +55,7 @@ class Sketches:
         self._said: set[tuple[str, str]] = set()
         self.gone: dict[str, np.ndarray] = {}  # poses that hide what was in the picture before and is not in the last
 
-    def picture(self, entries: Iterable[Entry], model: Model) -> dict[str, np.ndarray]:
+    def picture(self, entries: Iterable[Sketching], model: Model) -> dict[str, np.ndarray]:
         """Where everything is that is to be seen: path → pose times scale, shape (4, 4)."""
         solids: dict[str, np.ndarray] = {}
         sticks: dict[str, Stick] = {}
@@ -57,7 +67,7 @@ class Sketches:
         self._seen = picture
         return picture
 
-    def _ask(self, entry: Entry, model: Model) -> Iterable[Drawing]:
+    def _ask(self, entry: Sketching, model: Model) -> Iterable[Drawing]:
         named: dict[str, Drawing] = {}
         try:
             for drawing in entry.sketch(model):

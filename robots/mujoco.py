@@ -1,0 +1,189 @@
+"""A robot in MuJoCo: a second physics engine, to try a stack where its model is not the simulator's."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sot.checks import positive, vector
+from sot.collision.obstacle import Obstacle
+from sot.description import Description
+from sot.description.postures import normalized
+from sot.errors import ConfigError, ModelError, RobotError, TaskError, missing
+from sot.model import Model
+from sot.simulation.actuators import Actuators
+from sot.simulation.disturbances import Disturbance
+from sot.simulation.engine import Touch
+from sot.simulation.settings import Simulation
+from sot.simulation.sketch import sketch
+from sot.sketch import Drawing
+from sot.state import Command, State
+
+if TYPE_CHECKING:
+    from sot.mujoco_door.plant import Plant
+
+KEPT = 50  # states that come with the error of a simulation that diverges
+
+
+class Mujoco:
+    """A robot in MuJoCo, with contacts, friction, joint limits and motors.
+
+        robot = Mujoco(load("talos"))
+        run = sot.run(robot, sot.Controller(talos, stack, output="torque", dt=1e-3), duration=10.0)
+
+    It takes the commands of `Simulated`: torques, torques with stiffness and damping, or a velocity. `read` is the
+    truth. How contacts are made is in `sot.mujoco_door.build`; see docs/mujoco.md for how the two agree.
+
+    Attributes:
+        robot: What is simulated.
+        dt: Period, s.
+        settings: Everything it was told.
+        engine: MuJoCo: `engine.mujoco_model` and `engine.mujoco_data` are its own.
+        external: Forces from outside, beside those of disturbances, until changed: N and N·m in the tangent space, on a
+            free base a wrench in its own axes, shape (nv,).
+    """
+
+    name = "mujoco"  # in a viewer
+    can_fall = True  # whether a run looks for it
+
+    def __init__(
+        self,
+        robot: Description,
+        dt: float = 1e-3,
+        q: np.ndarray | None = None,
+        v: np.ndarray | None = None,
+        *,
+        ground: bool | Sequence[float] = True,
+        obstacles: Sequence[Obstacle] = (),
+        friction: float = 0.7,
+        substeps: int = 1,
+        bodies: bool = True,
+        actuators: Actuators | None = None,
+        disturbances: Sequence[Disturbance] = (),
+        softness: float = 1.0,
+    ) -> None:
+        """
+        Args:
+            robot: What to simulate.
+            dt: Period of one command, s.
+            q: Configuration to start from, shape (nq,); by default home, standing on the ground as it is tilted.
+            v: Velocity to start with, shape (nv,); by default none.
+            ground: A floor through z = 0, or its angles about x and y, rad, or False.
+            obstacles: Planes and boxes that stand around.
+            friction: Friction coefficient of ground and obstacles.
+            substeps: Steps of MuJoCo per command.
+            bodies: Let collision bodies touch things, not only feet.
+            actuators: What the motors are like; by default the robot's own, with its limits and friction.
+            disturbances: Pushes and changes of friction.
+            softness: Time constant with which contacts and joint limits close, in steps of MuJoCo.
+        """
+        if not isinstance(robot, Description):
+            raise ConfigError(f"a robot in MuJoCo needs a description, as `sot.robots.load` gives it; got {robot!r}")
+        self.robot, self.dt = robot, _number(dt, "dt")
+        self.settings = Simulation(
+            ground if isinstance(ground, bool) else tuple(ground), obstacles, friction, substeps, bodies=bodies,
+            actuators=actuators or Actuators(), disturbances=disturbances,
+        )  # fmt: skip
+        self.plant = _plant(robot, self.settings, self.dt, _number(softness, "softness"))
+        self.engine, self._model = self.plant.engine, Model(robot)
+        start = self.settings.start(robot) if q is None else _configuration(self._model, q, "start configuration q")
+        speed = np.zeros(self._model.nv) if v is None else _vector(v, self._model.nv, "start velocity v")
+        self.engine.place(start, speed)
+        self.external = np.zeros(self._model.nv)
+        self._steps, self._closed = 0, False
+        self._last: deque[State] = deque(maxlen=KEPT)
+
+    def read(self) -> State:
+        """The state now; the same until the next `write`."""
+        return State(self._steps * self.dt, self.engine.q.copy(), self.engine.v.copy())
+
+    def truth(self) -> State:
+        """What is: the same."""
+        return self.read()
+
+    def write(self, command: Command) -> None:
+        """Go on by one period with a command.
+
+        Raises:
+            RobotError: The robot is closed, the command has not the right numbers (the state is then unchanged), or the
+                simulation diverged: the error has the last 50 states, oldest first, as `states`, and the robot is
+                closed.
+        """
+        if self._closed:
+            raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
+        checked = self._checked(command)
+        outside = _vector(self.external, self._model.nv, f"robot '{self.robot.name}': external")
+        self._last.append(self.read())
+        try:
+            self.plant.advance(checked, self._steps, outside)
+        except RobotError as error:
+            error.states = tuple(self._last)
+            self.close()
+            raise
+        self._steps += 1
+
+    def close(self) -> None:
+        """Stop. May be called twice; the last state can still be read."""
+        self._closed = True
+
+    @property
+    def torque(self) -> np.ndarray:
+        """What the motors did in the last step, N·m or N, shape (nv,)."""
+        return self.plant.drive.torque.copy()
+
+    def touches(self) -> list[Touch]:
+        """What the robot touches, and with which forces, in the last step of the simulation."""
+        return self.engine.touches()
+
+    def sketch(self, model: Model) -> list[Drawing]:
+        """Obstacles, contact forces and pushes, for a viewer."""
+        return sketch(self.plant, self._steps * self.dt)  # type: ignore[arg-type]  # it has what is drawn
+
+    def _checked(self, command: Command) -> Command:
+        """A copy of a command that is safe to follow."""
+        where, nv = f"robot '{self.robot.name}'", self._model.nv
+        parts: dict[str, Any] = {name: getattr(command, name, None) for name in ("v", "q", "tau", "kp", "kd")}
+        needs_v = parts["kd"] is not None or (parts["tau"] is None and parts["kp"] is None)
+        for name in ("v", "tau", "kp", "kd"):
+            if parts[name] is not None or (name == "v" and needs_v):
+                parts[name] = _vector(parts[name], nv, f"{where}: {name} of the command")
+        if parts["kp"] is not None:
+            parts["q"] = _configuration(self._model, parts["q"], f"{where}: q of the command")
+        for name in ("kp", "kd"):
+            if parts[name] is not None and not (parts[name] >= 0.0).all():
+                raise RobotError(f"{where}: {name} of the command: has negative entries")
+        return Command(self._steps * self.dt, **parts)
+
+
+def _plant(robot: Description, settings: Simulation, dt: float, softness: float) -> Plant:
+    try:
+        from sot.mujoco_door.plant import Plant
+    except ImportError as error:
+        if error.name is None or error.name.split(".")[0] != "mujoco":
+            raise
+        raise RobotError(missing("mujoco", "a robot in MuJoCo", "'sot[mujoco]'")) from None
+    return Plant(robot, settings, dt, softness)
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        return positive(value, where)
+    except TaskError as error:
+        raise RobotError(str(error)) from None
+
+
+def _vector(value: object, size: int, where: str) -> np.ndarray:
+    try:
+        return vector(value, size, where, repeat=False)
+    except TaskError as error:
+        raise RobotError(str(error)) from None
+
+
+def _configuration(model: Model, value: object, where: str) -> np.ndarray:
+    try:
+        return normalized(model.pin, _vector(value, model.nq, where), where)
+    except ModelError as error:
+        raise RobotError(str(error)) from None

@@ -1,0 +1,280 @@
+"""The numbers of one step of a simulation; see `sot.simulation.engine` for what it solves.
+
+Rows are three per contact, along its axes (two tangents, normal), then one per joint that is near a limit, then one
+per joint with friction. `N` has a number per row in each of its lines.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sot.kernels.compiler import entry_kernel, kernel
+from sot.kernels.linear import dot
+from sot.kernels.touch import GAP, JOINT, KEY, NORMAL, POINT, SURFACE, THING, across
+
+# Lines of N: distance that is left, velocity of what is touched, velocity before the step, velocity that is allowed,
+# J v_free without these two, where λ is looked for first, λ, what is asked to take back a penetration, what does it.
+LEFT, THEIRS, BEFORE, ALLOWED, FREE, GUESS, FOUND, ASKED, SHIFT, LINES = range(10)
+# A joint with limits: place in q, place in v, lower and upper limit.
+IN_Q, IN_V, LOW, HIGH, LIMIT = range(5)
+# What is remembered of a contact: its impulse (3), and the speed with which it hit.
+HIT, MEMORY = 3, 4
+AT_LOW, AT_HIGH, RUBS = range(3)  # impulses that are remembered of a joint
+OUT, OUT_SPEED = 0.2, 0.2  # part of a penetration that is taken back in a step, at most so fast, m/s or rad/s
+SLOP = 1e-7  # m or rad; penetrations up to this are left alone
+SWEEPS = 10  # over the rows, to take penetrations back
+
+
+@entry_kernel
+def fall(M, damping, tau, nle, v, dt, L, free, middle):
+    """L Lᵀ = M + dt D, where the robot would go without contacts, and the velocity half-way there."""
+    _factor(M, damping, dt, L)
+    _fall(L, damping, tau, nle, v, dt, free)
+    for c in range(v.size):
+        middle[c] = 0.5 * (v[c] + free[c])
+
+
+@kernel
+def _fall(L, damping, tau, nle, v, dt, free):
+    """v_free = v + dt (M + dt D)⁻¹ (τ − h − D v): implicit in the damping."""
+    for c in range(v.size):
+        free[c] = tau[c] - nle[c] - damping[c] * v[c]
+    _forward(L, free, v.size)
+    _backward(L, free, v.size)
+    for c in range(v.size):
+        free[c] = v[c] + dt * free[c]
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+@entry_kernel
+def joint_rows(limits, q, middle, dt, reach, dry, columns, signs, left):
+    """Joints that could reach a limit in this step, then those with friction. Returns how many limits there are."""
+    count = 0
+    for k in range(limits.shape[0]):
+        at, rate = q[int(limits[k, IN_Q])], middle[int(limits[k, IN_V])]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            here = sign * (at - limits[k, LOW + side])
+            if min(here, here + dt * sign * rate) < reach:
+                columns[count], signs[count], left[count] = int(limits[k, IN_V]), sign, here
+                count += 1
+    for k in range(dry.size):
+        columns[count + k], signs[count + k], left[count + k] = dry[k], 1.0, 0.0
+    return count
+
+
+@entry_kernel
+def prepare(
+    count, limits, joints, who, contacts, axes, support, starts, J, columns, signs, left, damping, tau, nle, v, dt,
+    restitution, met, memory, joint_memory, free, L, JT, Y, G, N,
+):  # fmt: skip
+    """Everything of a step that is linear: v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY, g. Returns the number of rows.
+
+    A row of JT is a row of J.
+    """
+    _fall(L, damping, tau, nle, v, dt, free)
+    for i in range(count):
+        _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[3 * i], JT[3 * i + 1], JT[3 * i + 2])
+        _contact_numbers(contacts[i], axes[i], _find(met, who[i]), memory, restitution, dt, 3 * i, N)
+    for k in range(joints):
+        i = 3 * count + k
+        JT[i, :] = 0.0
+        JT[i, columns[k]] = signs[k]
+        N[LEFT, i], N[THEIRS, i], N[ALLOWED, i] = left[k], 0.0, -max(left[k], 0.0) / dt
+        N[GUESS, i] = joint_memory[columns[k], _kind(k, limits, signs)]
+    size = 3 * count + joints
+    _delassus(L, JT, Y, size, G)
+    for i in range(size):
+        N[BEFORE, i] = dot(JT[i], v, v.size) - N[THEIRS, i]
+        N[FREE, i] = dot(JT[i], free, v.size) - N[THEIRS, i] - N[ALLOWED, i]
+    return size
+
+
+@kernel
+def _contact_numbers(c, axes, place, memory, restitution, dt, i, N):
+    """A gap may close, n·v⁺ ≥ −gap/dt; what overlaps must not go on; what has hit parts with a part of its speed."""
+    x, y, z = c[SURFACE], c[SURFACE + 1], c[SURFACE + 2]
+    N[THEIRS, i] = axes[0] * x + axes[1] * y + axes[2] * z
+    N[THEIRS, i + 1] = axes[3] * x + axes[4] * y + axes[5] * z
+    N[THEIRS, i + 2] = c[NORMAL] * x + c[NORMAL + 1] * y + c[NORMAL + 2] * z
+    N[ALLOWED, i] = N[ALLOWED, i + 1] = 0.0
+    N[LEFT, i + 2], N[ALLOWED, i + 2] = c[GAP], -max(c[GAP], 0.0) / dt
+    for k in range(3):
+        N[GUESS, i + k] = memory[place, k] if place >= 0 else 0.0
+    if place >= 0 and restitution * memory[place, HIT] < 0.0:
+        N[ALLOWED, i + 2] = -restitution * memory[place, HIT]
+
+
+@kernel
+def _find(met, who):
+    """Where a contact is among those that are remembered, or −1."""
+    for j in range(met.shape[0]):
+        if met[j, 0] < 0:  # none after this
+            return -1
+        if met[j, 0] == who[KEY] and met[j, 1] == who[THING]:
+            return j
+    return -1
+
+
+@kernel
+def _kind(k, limits, signs):
+    """Which of the impulses of a joint a row has."""
+    if k >= limits:
+        return RUBS
+    return AT_LOW if signs[k] > 0.0 else AT_HIGH
+
+
+@kernel
+def _contact_rows(who, contact, axes, support, starts, J, first, second, third):
+    """Velocity of the first body against the other at the contact's point, along two tangents and the normal."""
+    for c in range(first.size):
+        first[c] = second[c] = third[c] = 0.0
+    nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
+    axes[0], axes[1], axes[2], axes[3], axes[4], axes[5] = across(nx, ny, nz)
+    for side in range(2):
+        joint = who[JOINT + side]
+        sign = 1.0 - 2.0 * side
+        for s in range(starts[joint], starts[joint + 1]):
+            c = support[s]
+            wx, wy, wz = J[3, c], J[4, c], J[5, c]
+            px, py, pz = contact[POINT], contact[POINT + 1], contact[POINT + 2]
+            vx = sign * (J[0, c] + wy * pz - wz * py)
+            vy = sign * (J[1, c] + wz * px - wx * pz)
+            vz = sign * (J[2, c] + wx * py - wy * px)
+            first[c] += axes[0] * vx + axes[1] * vy + axes[2] * vz
+            second[c] += axes[3] * vx + axes[4] * vy + axes[5] * vz
+            third[c] += nx * vx + ny * vy + nz * vz
+
+
+# -- after the impulses are known ----------------------------------------------------------------------------
+
+
+@entry_kernel
+def push(count, limits, joints, who, columns, signs, dt, slow, met, memory, joint_memory, free, L, Y, G, N, v, moved):
+    """v⁺ = v_free + M⁻¹ Jᵀ λ; `moved` is the velocity of the positions, which takes back penetrations as well."""
+    size = 3 * count + joints
+    _spread(size, Y, L, N[FOUND], v)
+    for c in range(v.size):
+        v[c] += free[c]
+        moved[c] = v[c]
+    _remember(count, limits, joints, who, columns, signs, slow, met, memory, joint_memory, G, N)
+    if _ask(count, limits, size, dt, G, N):
+        _take_back(count, limits, size, G, N)
+        _spread(size, Y, L, N[SHIFT], free)  # v_free is not needed any more
+        for c in range(v.size):
+            moved[c] += free[c]
+
+
+@kernel
+def _spread(size, Y, L, impulses, v):
+    """v = M⁻¹ Jᵀ λ."""
+    for c in range(v.size):
+        v[c] = 0.0
+    for i in range(size):
+        if impulses[i] != 0.0:
+            row = Y[i]
+            for c in range(v.size):
+                v[c] += row[c] * impulses[i]
+    _backward(L, v, v.size)
+
+
+@kernel
+def _remember(count, limits, joints, who, columns, signs, slow, met, memory, joint_memory, G, N):
+    """Impulses, and how fast contacts came that were stopped in this step: they part in the next one."""
+    for i in range(count):
+        n = 3 * i + 2
+        met[i, 0], met[i, 1] = who[i, KEY], who[i, THING]
+        for k in range(3):
+            memory[i, k] = N[FOUND, 3 * i + k]
+        hit = N[FOUND, n] > 0.0 and N[BEFORE, n] < -slow and N[ALLOWED, n] <= 0.0
+        memory[i, HIT] = N[BEFORE, n] if hit else 0.0
+    if count < met.shape[0]:
+        met[count, 0] = -1
+    joint_memory[:, :] = 0.0
+    for k in range(joints):
+        joint_memory[columns[k], _kind(k, limits, signs)] = N[FOUND, 3 * count + k]
+
+
+@kernel
+def _row(j, count):
+    """The j-th row that a distance belongs to: normals of contacts, then limits."""
+    return 3 * j + 2 if j < count else 2 * count + j
+
+
+@kernel
+def _ask(count, limits, size, dt, G, N):
+    """How fast each row should part: a little where it overlaps at the end of the step. True if any should."""
+    deep = False
+    for j in range(count + limits):
+        i = _row(j, count)
+        speed = N[FREE, i] + N[ALLOWED, i] + dot(G[i], N[FOUND], size)
+        end = N[LEFT, i] + dt * speed
+        if end < -SLOP:
+            N[ASKED, i] = min(OUT * -end / dt, OUT_SPEED)
+            deep = True
+        else:
+            N[ASKED, i] = -max(end, 0.0) / dt
+    return deep
+
+
+@kernel
+def _take_back(count, limits, size, G, N):
+    """0 ≤ π ⊥ G π − asked ≥ 0, by a few sweeps: what moves the robot out of things and gives it no velocity."""
+    for i in range(size):
+        N[SHIFT, i] = 0.0
+    for _ in range(SWEEPS):
+        for j in range(count + limits):
+            i = _row(j, count)
+            if G[i, i] > 0.0:  # else nothing can move that way, as a base that drives cannot leave the floor
+                lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
+                N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
+
+
+# -- linear algebra ------------------------------------------------------------------------------------------
+
+
+@kernel
+def _delassus(L, JT, Y, size, G):
+    """Y = L⁻¹ Jᵀ, row by row, and G = Y Yᵀ."""
+    n = L.shape[0]
+    for i in range(size):
+        source, row = JT[i], Y[i]
+        for c in range(n):
+            row[c] = source[c]
+        _forward(L, row, n)
+    for i in range(size):
+        for j in range(i + 1):
+            total = dot(Y[i], Y[j], n)
+            G[i, j] = total
+            G[j, i] = total
+
+
+@kernel
+def _factor(M, damping, dt, L):
+    """Cholesky of M + dt D; M has its upper half only."""
+    for i in range(L.shape[0]):
+        for j in range(i + 1):
+            value = M[j, i]
+            if i == j:
+                value += dt * damping[i]
+            value -= dot(L[i], L[j], j)
+            L[i, j] = math.sqrt(value) if i == j else value / L[j, j]
+
+
+@kernel
+def _forward(L, b, n):
+    """L x = b, in place."""
+    for i in range(n):
+        b[i] = (b[i] - dot(L[i], b, i)) / L[i, i]
+
+
+@kernel
+def _backward(L, b, n):
+    """Lᵀ x = b, in place."""
+    for i in range(n - 1, -1, -1):
+        b[i] /= L[i, i]
+        row = L[i]
+        for c in range(i):
+            b[c] -= row[c] * b[i]

@@ -1,0 +1,159 @@
+"""A robot with its motors in a world where things happen: one command period in steps of the engine."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sot.description import Description
+from sot.description.load import with_own_model
+from sot.errors import ConfigError
+from sot.model import Model
+from sot.simulation.actuators import Drive
+from sot.simulation.disturbances import EARLY, Push
+from sot.simulation.engine import Engine
+from sot.simulation.followers import Followers
+from sot.simulation.settings import Simulation
+from sot.state import Command
+
+LIGHT = 1e-12  # smallest eigenvalue of the mass matrix, scaled to a diagonal of 1
+TRIES = 4  # of a step of the servo, in each of which more motors are at their limits
+
+
+class Plant:
+    """What is simulated.
+
+    Attributes:
+        engine: The physics; `engine.q` and `engine.v` are the true state.
+        scene: What stands around the robot.
+        physics: The model that is simulated.
+        wrench: Generalised forces from outside in the last step, shape (nv,).
+        forces: Wrench of each foot in the last period; see `State.forces`.
+    """
+
+    def __init__(self, robot: Description, settings: Simulation, q: np.ndarray, v: np.ndarray, dt: float) -> None:
+        """
+        Args:
+            robot: The robot.
+            settings: How it is simulated.
+            q: Configuration to start from.
+            v: Velocity to start with.
+            dt: Time from command to command, s.
+        """
+        self.dt, self.settings = dt, settings
+        self._model = Model(robot)
+        _check_masses(self._model)
+        for disturbance in settings.disturbances:
+            disturbance.check(self._model)
+        own = any(disturbance.changes_model for disturbance in settings.disturbances)
+        simulated = with_own_model(robot) if own else robot
+        self.scene, motors = settings.scene(robot), settings.actuators
+        self.engine = Engine(
+            simulated,
+            self.scene,
+            bodies=settings.bodies,
+            itself=settings.itself,
+            restitution=settings.restitution,
+            friction=motors.friction * robot.joint_friction,
+            damping=motors.damping * robot.joint_damping,
+        )
+        self.physics = self.engine.model
+        self.drive, self._followers = Drive(self._model, motors), Followers(self._model, dt / settings.substeps)
+        self.engine.q, self.engine.v = q.copy(), v.copy()
+        self.wrench = np.zeros(self._model.nv)
+        self._commands: deque[tuple[float, Command]] = deque()
+        self._viscous = self.engine.damping.copy()
+        self._moving = any(thing.moving for thing in self.scene.obstacles)
+        self._feet = {foot.frame: self.physics.frame(foot.frame) for foot in robot.feet}
+        names = list(self._feet)
+        places = [names.index(name) if name in names else -1 for name in self.engine.candidates.names]
+        self._foot_of = np.array(places, dtype=int)
+        self.forces = {name: np.zeros(6) for name in names}
+
+    def here(self) -> Model:
+        """The robot at its state now, with the controller's model: it tells where things are."""
+        self._model.update(self.engine.q, self.engine.v)
+        return self._model
+
+    def advance(self, command: Command, tick: int) -> None:
+        """Go on by a period with a command that is sent at its begin."""
+        start, count = tick * self.dt, self.settings.substeps
+        h = self.dt / count
+        self._commands.append((start + self.settings.delay, command))
+        forces = {name: np.zeros(6) for name in self._feet}
+        for k in range(count):
+            self._step((tick + k / count) * self.dt, h)
+            self._feel(forces, h, count)
+        self.forces = forces
+
+    def _step(self, time: float, h: float) -> None:
+        while self._commands and self._commands[0][0] <= time + EARLY:
+            self.drive.take(self._commands.popleft()[1])
+        if self._moving:
+            self.scene.place(time, h)
+        self.wrench[:] = 0.0
+        for disturbance in self.settings.disturbances:
+            disturbance.act(self, time, h)
+        if self.drive.serves:
+            self._serve(h)
+        else:
+            engine = self.engine
+            torque = self.drive.torques(engine.q, engine.v, h)
+            engine.step(torque + self.wrench + self._followers.torques(engine.q, engine.v), h)
+
+    def _serve(self, h: float) -> None:
+        """A step with the servo, again with motors at their limits if it asked for more than they can do."""
+        engine, servo = self.engine, self.drive.servo
+        q, v = engine.q, engine.v
+        outside = self.wrench + self._followers.torques(q, v)
+        parts = servo.begin(self.drive.wanted, v, h)
+        for last in [False] * (TRIES - 1) + [True]:
+            engine.q, engine.v, engine.damping = q, v, self._viscous + parts[1]
+            # The engine takes away D v⁺, with the velocity at the end of the step: the servo's part, and friction.
+            engine.step(parts[0] + outside, h)
+            again = None if last else servo.retry(engine.v)
+            if again is None:
+                break
+            parts = again
+        engine.damping = self._viscous
+        self.drive.torque = servo.finish(engine.v, h)
+
+    def _feel(self, forces: dict[str, np.ndarray], h: float, count: int) -> None:
+        """Add a step's share to the mean wrenches of the feet."""
+        if not forces or not self.engine.count:
+            return
+        who, points, pushes = self.engine.forces(h)
+        for index, (name, wrench) in enumerate(forces.items()):
+            mine = self._foot_of[who] == index
+            if mine.any():
+                T = self.physics.placement(self._feet[name])
+                R, push = T.rotation, pushes[mine] / count
+                wrench[:3] += push.sum(axis=0) @ R
+                wrench[3:] += _moments(points[mine] - T.translation, push) @ R
+
+    def pushes(self, time: float) -> list[Push]:
+        """Pushes that act at a time."""
+        found = [item for item in self.settings.disturbances if isinstance(item, Push)]
+        return [push for push in found if push.at <= time < push.at + push.duration]
+
+
+def _check_masses(model: Model) -> None:
+    """Refuse robots with parts that have no mass: any force would throw them to infinity."""
+    model.update(model.robot.home, np.zeros(model.nv))
+    M = model.mass_matrix
+    size = np.sqrt(np.diag(M))
+    none = ~(size > 0.0)
+    scaled = M / np.outer(size, size) if not none.any() else np.zeros_like(M)
+    if not (np.linalg.eigvalsh(scaled)[0] > LIGHT):
+        names = [name for name, zero in zip(model.velocity_names(), none, strict=True) if zero]
+        what = f"joints without inertia: {', '.join(names)}" if names else "parts without mass"
+        raise ConfigError(
+            f"robot '{model.robot.name}' cannot be simulated: it has {what}; lock them, or give them a rotor_inertia"
+        )
+
+
+def _moments(arms: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Σ r × f: the axial part of Σ r fᵀ, shape (3,)."""
+    S = arms.T @ forces
+    return np.array([S[1, 2] - S[2, 1], S[2, 0] - S[0, 2], S[0, 1] - S[1, 0]])
