@@ -159,6 +159,9 @@ class Contact(FeatureTask):
 
     def target_motion(self, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
         velocity, acceleration = super().target_motion(tick)
+        if self.point is not None:
+            turn = np.cross(velocity[3:], velocity[:3] + np.cross(velocity[3:], self.point))
+            acceleration = np.concatenate([acceleration[:3] + turn, acceleration[3:]])
         return self._of_target(velocity), self._of_target(acceleration)
 
     def _of_target(self, twist: np.ndarray) -> np.ndarray:

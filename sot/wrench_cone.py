@@ -130,7 +130,9 @@ def _section_facets(section: np.ndarray) -> np.ndarray:
         return np.zeros((0, 1))
     if section.shape[1] == 1:
         return np.array([[1.0, -section.max()], [-1.0, section.min()]])
-    return np.unique(np.round(ConvexHull(section).equations, 9), axis=0)
+    equations = ConvexHull(section).equations
+    _, first = np.unique(np.round(equations, 9), axis=0, return_index=True)  # told apart by rounding, kept unrounded
+    return equations[first]
 
 
 def checked_points(points: object, where: str) -> np.ndarray:

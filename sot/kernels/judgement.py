@@ -67,12 +67,17 @@ def _residual_norm(w, k):
 def _weigh(d, w, ma, last):
     """Worst candidate at this level or −1, and the number of constraints that it decides to keep."""
     n, m = d.AT.shape
-    worst, value, decided = -1, TOLERANCE, 0
+    scale = 1.0
+    if not last:  # the last cost weighs forces by little
+        for i in range(ma):
+            scale = max(scale, abs(w.multiplier[i]))
+    small = TOLERANCE * scale
+    worst, value, decided = -1, small, 0
     for i in range(ma):
         r = w.active[i]
         if w.kept[r] == 0:
             pressure = w.multiplier[i] if d.status[r] == UPPER else -w.multiplier[i]
-            if pressure > TOLERANCE:
+            if pressure > small:
                 w.kept[r] = 1
                 decided += 1
             elif -pressure > value:
@@ -81,7 +86,7 @@ def _weigh(d, w, ma, last):
         if w.kept[m + c] == 0:
             gradient = _column_gradient(d, w, ma, c, last)
             pressure = -gradient if d.status[m + c] == UPPER else gradient
-            if pressure > TOLERANCE:
+            if pressure > small:
                 w.kept[m + c] = 1
                 decided += 1
             elif -pressure > value:

@@ -97,6 +97,11 @@ class Sense:
         self._linear = self._velocity_in_world(q, v)
         self._odometry = Odometry(model.robot, self._previous, v, dt) if sensors.base == "estimated" else None
 
+    def first(self, q: np.ndarray, v: np.ndarray, forces: Mapping[str, np.ndarray]) -> State:
+        """What the sensors read at the start; an estimator begins with where the base is."""
+        imu = self._inertial(q, v) if self._imu else None
+        return State(0.0, self._previous.copy(), v.copy(), dict(forces) if self.sensors.forces else None, imu)
+
     def measure(self, time: float, q: np.ndarray, v: np.ndarray, forces: Mapping[str, np.ndarray]) -> State:
         """What the sensors read after a period.
 

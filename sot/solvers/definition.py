@@ -78,14 +78,17 @@ def equality_solution(problem: Problem, strict: int, x: np.ndarray, status: np.n
     """
     m = problem.A.shape[0]
     free = status[m:] == FREE
-    x = np.where(free, np.where(problem.metric > 0.0, problem.target, 0.0), x)
+    S = np.where(problem.metric > 0.0, 1.0 / np.where(problem.metric > 0.0, problem.metric, 1.0), 1.0)
+    x = np.where(free, np.where(problem.metric > 0.0, problem.target, 0.0), x) / S
     Z = np.eye(problem.n)[:, free]
     for k in range(strict):
         A, b = _active_rows(problem, status, problem.rows(k))
-        x, Z = _next_level(x, Z, A, b)
+        x, Z = _next_level(x, Z, A * S, b)
     B, b = _active_rows(problem, status, slice(problem.rows(strict - 1).stop if strict else 0, m))
-    last = np.vstack([B, np.diag(problem.metric)])
+    last = np.vstack([B * S, np.diag(problem.metric * S)])
     x, Z = _next_level(x, Z, last, np.concatenate([b, problem.metric * problem.target]))
+    x = x * S
+    Z = np.linalg.qr(Z * S[:, None])[0] if Z.shape[1] else Z
     return x - Z @ (Z.T @ x)  # what is still free takes minimum norm
 
 
@@ -189,10 +192,11 @@ def _to_drop(
         if not undecided.any():
             return None
         pressure = np.where(status == UPPER, 1.0, -1.0) * multipliers(problem, strict, k, x, status)
+        small = TOLERANCE * (max(1.0, np.abs(pressure[: problem.A.shape[0]]).max(initial=0.0)) if k < strict else 1.0)
         wrong = np.where(undecided, -pressure, 0.0)
-        if wrong.max() > TOLERANCE:
+        if wrong.max() > small:
             return int(np.argmax(wrong))
-        undecided &= pressure <= TOLERANCE
+        undecided &= pressure <= small
     return _idle(problem, x, status, undecided & (drops == 0))
 
 
