@@ -29,7 +29,8 @@ def stack(robot: sot.Description) -> sot.Stack:
     model = sot.Model(robot)
     weight = robot.mass * 9.81
     feet = [Contact(foot.frame, friction=0.6, min_force=0.02 * weight, gain=50.0) for foot in robot.feet]
-    points = [foot.points @ (T := model.placement(model.frame(foot.frame))).rotation.T + T.translation for foot in robot.feet]
+    poses = [model.placement(model.frame(foot.frame)) for foot in robot.feet]
+    points = [foot.points @ T.rotation.T + T.translation for foot, T in zip(robot.feet, poses, strict=True)]
     middle = 0.5 * (np.min(np.vstack(points), axis=0) + np.max(np.vstack(points), axis=0)) - model.com
     com = CenterOfMass(gain=[5.0, 5.0, 10.0], reference=sot.move(by=[*middle[:2], 0.0], duration=0.8))
     return sot.Stack([JointLimits(), TorqueLimits(), *feet], [com], [BaseOrientation(gain=10.0)], [Posture(gain=5.0)])
@@ -65,5 +66,5 @@ if __name__ == "__main__":
     for robot_name in sys.argv[1:] or FRAMES:
         for word, along in DIRECTIONS.items():
             found = largest(robot_name, along)
-            per_kg = found / load(robot_name).mass
-            print(f"{robot_name} {word}: {found:.3g} N·s ({found / DURATION:.3g} N for {DURATION} s), {per_kg:.2f} m/s", flush=True)
+            force, per_kg = found / DURATION, found / load(robot_name).mass
+            print(f"{robot_name} {word}: {found:.3g} N·s, {force:.3g} N for {DURATION} s, {per_kg:.2f} m/s", flush=True)

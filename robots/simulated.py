@@ -103,10 +103,10 @@ class Simulated:
         self._sense = Sense(model, self.settings.sensors, start, speed, self.dt, self.settings.seed)
         self._steps, self._closed = 0, False
         self._last: deque[State] = deque(maxlen=KEPT)
-        self._measured = State(0.0, start, speed, self.plant.forces if self.settings.sensors.forces else None)
+        self._measured = self._sense.first(start, speed, self.plant.forces)
 
     def read(self) -> State:
-        """What the sensors tell; the same until the next `write`. At the start it is the truth."""
+        """What the sensors tell; the same until the next `write`."""
         known = self._measured
         return State(known.time, known.q.copy(), known.v.copy(), known.forces, known.imu)
 

@@ -244,6 +244,8 @@ def test_blas_has_one_thread_before_numpy_is_there():
 
 
 def test_ctrl_c_stops_cleanly(tmp_path: Path):
+    short = write(tmp_path, "short.yaml", UR5.format(duration=0.1, expect=1))
+    subprocess.run([*COMMAND, "run", str(short), "--headless"], capture_output=True, timeout=120)  # everything compiled
     file = write(tmp_path, "long.yaml", UR5.format(duration=1000.0, expect=1))
     process = subprocess.Popen(
         [*COMMAND, "run", str(file), "--headless", "--realtime"],

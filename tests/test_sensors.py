@@ -93,7 +93,8 @@ def bits(state):
 
 
 def test_equal_seeds_give_equal_bits_and_others_do_not():
-    first, second, other = ([bits(m) for m, _ in hold(quick(load("solo12"), sensors=NOISY, seed=s), 20)] for s in (3, 3, 4))
+    robots = [quick(load("solo12"), sensors=NOISY, seed=seed) for seed in (3, 3, 4)]
+    first, second, other = ([bits(measured) for measured, _ in hold(robot, 20)] for robot in robots)
     assert first == second
     assert not set(first) & set(other)
 
@@ -116,9 +117,7 @@ def test_an_inertial_sensor_feels_the_ground_and_not_the_fall(brick):
     for _ in range(200):
         standing.write(Command(0.0, NOTHING, tau=NOTHING))
         falling.write(Command(0.0, NOTHING, tau=NOTHING))
-    np.testing.assert_allclose(
-        standing.read().imu.accelerometer, [-G * np.sin(tilt), 0.0, G * np.cos(tilt)], atol=1e-3
-    )
+    np.testing.assert_allclose(standing.read().imu.accelerometer, [-G * np.sin(tilt), 0.0, G * np.cos(tilt)], atol=1e-3)
     np.testing.assert_allclose(standing.read().imu.gyro, 0.0, atol=1e-6)
     np.testing.assert_allclose(falling.read().imu.accelerometer, 0.0, atol=1e-9)
 
@@ -166,8 +165,9 @@ def test_feet_feel_the_weight_and_where_it_is(brick):
 
 def test_the_mean_force_of_a_period_has_the_impulse_of_its_steps(brick):
     """A block falls onto the ground within a period: the impulse is m v, however many steps there are."""
+    above, down = np.array([0, 0, 0.0502, 0, 0, 0, 1.0]), np.array([0, 0, -1.0, 0, 0, 0])
     for substeps in (1, 4):
-        robot = quick(brick, dt=4e-3, substeps=substeps, q=np.array([0, 0, 0.0502, 0, 0, 0, 1.0]), v=np.array([0, 0, -1.0, 0, 0, 0]))
+        robot = quick(brick, dt=4e-3, substeps=substeps, q=above, v=down)
         impulse = 0.0
         for _ in range(3):
             robot.write(Command(0.0, NOTHING, tau=NOTHING))

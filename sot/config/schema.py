@@ -44,7 +44,7 @@ def schema() -> Schema:
         # Kinds from plugins are not known here, so a file with plugins may use others.
         "if": {"required": ["plugins"]},
         "then": {"properties": {"stack": _levels("open_entry")}},
-        "else": {"properties": {"stack": _levels("entry")}},
+        "else": {"properties": {"stack": _levels("entry"), "events": {"items": {"properties": {"push": _ref("entry")}}}}},
         "definitions": {
             "entry": _words(words.entries),
             "open_entry": _or_others(_ref("entry"), list(words.entries)),

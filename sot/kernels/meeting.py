@@ -8,6 +8,7 @@ from sot.kernels import distance as at
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.touch import (
     AHEAD,
+    CURVE,
     FRICTION,
     GAP,
     JOINT,
@@ -40,7 +41,7 @@ def meet(pairs, balls, memory, shapes, friction, oMi, twists, dt, reach, who, co
         if b < 0:
             s = pair[SECOND_NAME]
             count = add(
-                a, pair[KEY_OF], pair[FIRST_NAME], s, gap, shapes[s, FRICTION], x, y, z, -nx, -ny, -nz,
+                a, pair[KEY_OF], pair[FIRST_NAME], s, gap, shapes[s, FRICTION], x, y, z, -nx, -ny, -nz, 0.0,
                 oMi[a], twists[a], shapes[s], dt, reach, who, contacts, count,
             )  # fmt: skip
             continue
@@ -72,4 +73,4 @@ def _write(pair, gap, friction, x, y, z, nx, ny, nz, ahead, w, c):
     c[GAP], c[MU], c[AHEAD] = gap, friction, ahead
     c[POINT], c[POINT + 1], c[POINT + 2] = x, y, z
     c[NORMAL], c[NORMAL + 1], c[NORMAL + 2] = nx, ny, nz
-    c[SURFACE] = c[SURFACE + 1] = c[SURFACE + 2] = 0.0
+    c[SURFACE] = c[SURFACE + 1] = c[SURFACE + 2] = c[CURVE] = 0.0

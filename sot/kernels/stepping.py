@@ -10,11 +10,12 @@ import math
 
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.linear import dot
-from sot.kernels.touch import GAP, JOINT, KEY, NORMAL, POINT, SURFACE, THING, across
+from sot.kernels.touch import CURVE, GAP, JOINT, KEY, NORMAL, POINT, SURFACE, THING, across
 
 # Lines of N: distance that is left, velocity of what is touched, velocity before the step, velocity that is allowed,
-# J v_free without these two, where λ is looked for first, λ, what is asked to take back a penetration, what does it.
-LEFT, THEIRS, BEFORE, ALLOWED, FREE, GUESS, FOUND, ASKED, SHIFT, LINES = range(10)
+# g, J v_free without these two; where λ is looked for first, λ; what is asked to take back a penetration, what does it;
+# the scale of a row, g and guess in it; 1 where a contact parts that has hit.
+LEFT, THEIRS, BEFORE, ALLOWED, FREE, GUESS, FOUND, ASKED, SHIFT, SCALE, SCALED, SCALED_GUESS, PARTS, LINES = range(14)
 # A joint with limits: place in q, place in v, lower and upper limit.
 IN_Q, IN_V, LOW, HIGH, LIMIT = range(5)
 # What is remembered of a contact: its impulse (3), and the speed with which it hit.
@@ -26,12 +27,15 @@ SWEEPS = 10  # over the rows, to take penetrations back
 
 
 @entry_kernel
-def fall(M, damping, tau, nle, v, dt, L, free, middle):
-    """L Lᵀ = M + dt D, where the robot would go without contacts, and the velocity half-way there."""
+def fall(M, damping, tau, nle, v, dt, rate, L, free, middle):
+    """L Lᵀ = M + dt D, where the robot would go without contacts, and the velocity half-way through the step.
+
+    `rate` is what contacts added to v̇ in the last step: those that stay will do so again.
+    """
     _factor(M, damping, dt, L)
     _fall(L, damping, tau, nle, v, dt, free)
     for c in range(v.size):
-        middle[c] = 0.5 * (v[c] + free[c])
+        middle[c] = 0.5 * (v[c] + free[c] + dt * rate[c])
 
 
 @kernel
@@ -67,17 +71,23 @@ def joint_rows(limits, q, middle, dt, reach, dry, columns, signs, left):
 
 @entry_kernel
 def prepare(
-    count, limits, joints, who, contacts, axes, support, starts, J, columns, signs, left, damping, tau, nle, v, dt,
-    restitution, met, memory, joint_memory, free, L, JT, Y, G, N,
+    count, limits, joints, who, contacts, axes, support, starts, J, columns, signs, left, damping, tau, nle, v, middle, dt,
+    restitution, slow, met, memory, joint_memory, free, L, JT, Y, G, N,
 ):  # fmt: skip
     """Everything of a step that is linear: v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY, g. Returns the number of rows.
 
     A row of JT is a row of J.
     """
     _fall(L, damping, tau, nle, v, dt, free)
+    hits = False
     for i in range(count):
-        _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[3 * i], JT[3 * i + 1], JT[3 * i + 2])
-        _contact_numbers(contacts[i], axes[i], _find(met, who[i]), memory, restitution, dt, 3 * i, N)
+        k = 3 * i
+        _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[k], JT[k + 1], JT[k + 2])
+        _contact_numbers(contacts[i], axes[i], _find(met, who[i]), memory, restitution, dt, k, N)
+        before = dot(JT[k + 2], middle, v.size) - N[THEIRS, k + 2]
+        hits |= before < -slow and contacts[i, GAP] + dt * before < 0.0
+    if not hits:
+        _follow_turns(count, contacts, dt, N)
     for k in range(joints):
         i = 3 * count + k
         JT[i, :] = 0.0
@@ -87,9 +97,34 @@ def prepare(
     size = 3 * count + joints
     _delassus(L, JT, Y, size, G)
     for i in range(size):
-        N[BEFORE, i] = dot(JT[i], v, v.size) - N[THEIRS, i]
+        N[BEFORE, i] = dot(JT[i], middle, v.size) - N[THEIRS, i]
         N[FREE, i] = dot(JT[i], free, v.size) - N[THEIRS, i] - N[ALLOWED, i]
     return size
+
+
+@entry_kernel
+def scale(count, size, dry_scales, G, N, S):
+    """The problem in units in which its numbers are about 1: λ = c s λ', u = c u'/s, S = s G s. Returns c.
+
+    A contact has one s for all of its rows, so that its cone stays. Those of friction in joints do not change, and c
+    goes by powers of 4, so that intervals of friction are the same in most steps.
+    """
+    s = N[SCALE]
+    for i in range(count):
+        k = 3 * i
+        s[k] = s[k + 1] = s[k + 2] = math.sqrt(3.0 / (G[k, k] + G[k + 1, k + 1] + G[k + 2, k + 2]))
+    dry = size - dry_scales.size
+    for i in range(3 * count, size):
+        s[i] = 1.0 / math.sqrt(G[i, i]) if i < dry else dry_scales[i - dry]
+    largest = 1e-9
+    for i in range(size):
+        largest = max(largest, abs(s[i] * N[FREE, i]))
+    c = 4.0 ** math.floor(0.5 * math.log2(largest))
+    for i in range(size):
+        N[SCALED, i], N[SCALED_GUESS, i] = s[i] * N[FREE, i] / c, N[GUESS, i] / (s[i] * c)
+        for j in range(size):
+            S[i, j] = s[i] * G[i, j] * s[j]
+    return c
 
 
 @kernel
@@ -103,8 +138,22 @@ def _contact_numbers(c, axes, place, memory, restitution, dt, i, N):
     N[LEFT, i + 2], N[ALLOWED, i + 2] = c[GAP], -max(c[GAP], 0.0) / dt
     for k in range(3):
         N[GUESS, i + k] = memory[place, k] if place >= 0 else 0.0
+    N[PARTS, i + 2] = 0.0
     if place >= 0 and restitution * memory[place, HIT] < 0.0:
+        N[PARTS, i + 2] = 1.0
         N[ALLOWED, i + 2] = -restitution * memory[place, HIT]
+
+
+@kernel
+def _follow_turns(count, contacts, dt, N):
+    """Gaps at the end of the step go by n·v⁺ and by how bodies turn while they move, which is known to second order.
+
+    So contacts that stay neither sink in nor lift off. Not at an impact: there this would be a little energy.
+    """
+    for i in range(count):
+        n = 3 * i + 2
+        N[LEFT, n] += dt * contacts[i, CURVE]
+        N[ALLOWED, n] -= contacts[i, CURVE]
 
 
 @kernel
@@ -152,19 +201,34 @@ def _contact_rows(who, contact, axes, support, starts, J, first, second, third):
 
 
 @entry_kernel
-def push(count, limits, joints, who, columns, signs, dt, slow, met, memory, joint_memory, free, L, Y, G, N, v, moved):
+def push(
+    count, limits, joints, who, columns, signs, dt, slow, met, memory, joint_memory, free, middle, rate, L, Y, G, N, v,
+    moved,
+):  # fmt: skip
     """v⁺ = v_free + M⁻¹ Jᵀ λ; `moved` is the velocity of the positions, which takes back penetrations as well."""
     size = 3 * count + joints
     _spread(size, Y, L, N[FOUND], v)
+    calm = 0.0 if _has_impact(count, limits, slow, N) else 1.0 / dt
     for c in range(v.size):
+        rate[c] = calm * v[c]
         v[c] += free[c]
         moved[c] = v[c]
     _remember(count, limits, joints, who, columns, signs, slow, met, memory, joint_memory, G, N)
     if _ask(count, limits, size, dt, G, N):
         _take_back(count, limits, size, G, N)
-        _spread(size, Y, L, N[SHIFT], free)  # v_free is not needed any more
+        _spread(size, Y, L, N[SHIFT], middle)  # which is not needed any more
         for c in range(v.size):
-            moved[c] += free[c]
+            moved[c] += middle[c]
+
+
+@kernel
+def _has_impact(count, limits, slow, N):
+    """Whether something was stopped at more than a slow speed: that does not go on in the next step."""
+    for j in range(count + limits):
+        i = _row(j, count)
+        if N[FOUND, i] > 0.0 and N[BEFORE, i] < -slow:
+            return True
+    return False
 
 
 @kernel
@@ -188,7 +252,7 @@ def _remember(count, limits, joints, who, columns, signs, slow, met, memory, joi
         met[i, 0], met[i, 1] = who[i, KEY], who[i, THING]
         for k in range(3):
             memory[i, k] = N[FOUND, 3 * i + k]
-        hit = N[FOUND, n] > 0.0 and N[BEFORE, n] < -slow and N[ALLOWED, n] <= 0.0
+        hit = N[FOUND, n] > 0.0 and N[BEFORE, n] < -slow and N[PARTS, n] == 0.0
         memory[i, HIT] = N[BEFORE, n] if hit else 0.0
     if count < met.shape[0]:
         met[count, 0] = -1
@@ -227,9 +291,8 @@ def _take_back(count, limits, size, G, N):
     for _ in range(SWEEPS):
         for j in range(count + limits):
             i = _row(j, count)
-            if G[i, i] > 0.0:  # else nothing can move that way, as a base that drives cannot leave the floor
-                lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
-                N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
+            lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
+            N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
 
 
 # -- linear algebra ------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Where a robot touches the world: balls on its bodies against half-spaces and boxes.
 
-A contact is part of a step if it could close in it: gap + dt n·v < reach, with v the velocity at the contact against
-what is touched. Of a body that lies flat, with many corners, those farthest out in eight directions stand for all.
+A contact is part of a step if it could close in it: gap + dt n·v + dt²/2 n·J̇v < reach, with v the velocity at the
+contact against what is touched. Of a body that lies flat, with many corners, those farthest out in eight directions stand for all.
 """
 
 from __future__ import annotations
@@ -18,62 +18,71 @@ KIND, FRICTION, ROTATION, POSITION, HALF, TWIST, SHAPE = 0, 1, 2, 11, 14, 17, 23
 FIRST, LAST, CENTER, RADIUS, CARRIER, LABEL, SOLE, GROUP = 0, 1, 2, 5, 6, 7, 8, 9
 # Who touches: joint, other joint, candidate, name of what touches, thing that is touched.
 JOINT, OTHER, KEY, NAME, THING, WHO = range(6)
-# A contact: gap, friction, point (3), normal (3), velocity of what is touched (3), gap that is foreseen.
-GAP, MU, POINT, NORMAL, SURFACE, AHEAD, CONTACT = 0, 1, 2, 5, 8, 11, 12
+# A contact: gap, friction, point (3), normal (3), velocity of what is touched (3), gap that is foreseen, and by how
+# much the gap grows at a constant velocity since bodies turn, as a mean speed in the step.
+GAP, MU, POINT, NORMAL, SURFACE, AHEAD, CURVE, CONTACT = 0, 1, 2, 5, 8, 11, 12, 13
 BAND = 5e-4  # m; corners of a body that are this much farther than its nearest one are left out
 MANY = 8  # contacts of a body with a shape, at most
 COS = (1.0, 0.7071067811865476, 0.0, -0.7071067811865476, -1.0, -0.7071067811865476, 0.0, 0.7071067811865476)
 
 
 @entry_kernel
-def detect(balls, groups, shapes, oMi, twists, dt, reach, who, contacts):
+def detect(balls, groups, shapes, oMi, twists, turns, gravity, dt, reach, who, contacts):
     """Contacts of all candidates. Returns how many there are, even if there is room for fewer.
 
-    A line of `balls` is (position in the joint (3), radius, friction); `twists` are those of the joints, in their axes.
+    A line of `balls` is (position in the joint (3), radius, friction); `twists` are those of the joints, and `turns` their
+    accelerations at v̇ = 0 less gravity, in the axes of the joints.
     """
     count = 0
     for g in range(groups.shape[0]):
         group = groups[g]
-        T, twist = oMi[int(group[CARRIER])], twists[int(group[CARRIER])]
+        joint = int(group[CARRIER])
+        T, twist, turn = oMi[joint], twists[joint], turns[joint]
         cx, cy, cz = carried(T, group[CENTER], group[CENTER + 1], group[CENTER + 2])
-        fast = _speed(twist, group)
+        fast = speed(twist, group)
         for s in range(shapes.shape[0]):
             near = reach + group[RADIUS] + dt * (fast + _shape_speed(shapes[s], cx, cy, cz, group[RADIUS]))
             if distance(shapes[s], cx, cy, cz)[0] > near:
                 continue
             start = min(count, contacts.shape[0])
-            count = _corners(balls, group, T, twist, shapes[s], s, dt, reach, who, contacts, count)
+            count = _corners(
+                balls, group, T, twist, turn, gravity, shapes[s], s, dt, reach, who, contacts, count
+            )
             if group[SOLE] == 0.0 and count <= contacts.shape[0]:
                 count = _thinned(who, contacts, start, count)
     return count
 
 
 @kernel
-def _corners(balls, group, T, twist, shape, s, dt, reach, who, contacts, count):
+def _corners(balls, group, T, twist, turn, gravity, shape, s, dt, reach, who, contacts, count):
     """Contacts of the candidates of a group with a shape."""
     for i in range(int(group[FIRST]), int(group[LAST])):
         x, y, z = carried(T, balls[i, 0], balls[i, 1], balls[i, 2])
         gap, nx, ny, nz = distance(shape, x, y, z)
         r = balls[i, 3]
+        ax, ay, az = _turning(T, twist, turn, gravity, balls[i, 0], balls[i, 1], balls[i, 2])
         count = add(
-            int(group[CARRIER]), i, int(group[LABEL]), s, gap - r, balls[i, 4] * shape[FRICTION],
-            x - r * nx, y - r * ny, z - r * nz, nx, ny, nz, T, twist, shape, dt, reach, who, contacts, count,
+            int(group[CARRIER]), i, int(group[LABEL]), s, gap - r, balls[i, 4] * shape[FRICTION], x - r * nx,
+            y - r * ny, z - r * nz, nx, ny, nz, 0.5 * dt * (nx * ax + ny * ay + nz * az), T, twist, shape, dt, reach,
+            who, contacts, count,
         )  # fmt: skip
     return count
 
 
 @kernel
-def add(joint, key, name, thing, gap, mu, x, y, z, nx, ny, nz, T, twist, shape, dt, reach, who, contacts, count):
+def add(
+    joint, key, name, thing, gap, mu, x, y, z, nx, ny, nz, curve, T, twist, shape, dt, reach, who, contacts, count
+):  # fmt: skip
     """A contact of a body with a shape, if it could close in this step. Returns how many there are now."""
     vx, vy, vz = velocity(T, twist, x, y, z)
     sx, sy, sz = _surface_velocity(shape, x, y, z)
-    ahead = gap + dt * (nx * (vx - sx) + ny * (vy - sy) + nz * (vz - sz))
+    ahead = gap + dt * (nx * (vx - sx) + ny * (vy - sy) + nz * (vz - sz) + curve)
     if min(gap, ahead) >= reach:
         return count
     if count < contacts.shape[0]:
         w, c = who[count], contacts[count]
         w[JOINT], w[OTHER], w[KEY], w[NAME], w[THING] = joint, 0, key, name, thing
-        c[GAP], c[MU], c[AHEAD] = gap, mu, min(gap, ahead)
+        c[GAP], c[MU], c[AHEAD], c[CURVE] = gap, mu, min(gap, ahead), curve
         c[POINT], c[POINT + 1], c[POINT + 2] = x, y, z
         c[NORMAL], c[NORMAL + 1], c[NORMAL + 2] = nx, ny, nz
         c[SURFACE], c[SURFACE + 1], c[SURFACE + 2] = sx, sy, sz
@@ -140,7 +149,23 @@ def velocity(T, twist, x, y, z):
 
 
 @kernel
-def _speed(twist, group):
+def _turning(T, twist, turn, gravity, x, y, z):
+    """Acceleration, in the world, of a point of a joint when v̇ = 0: J̇v."""
+    vx, vy, vz, wx, wy, wz = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    ax, ay, az = turn[3], turn[4], turn[5]
+    u, v, w = vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x
+    a = turn[0] + ay * z - az * y + wy * w - wz * v
+    b = turn[1] + az * x - ax * z + wz * u - wx * w
+    c = turn[2] + ax * y - ay * x + wx * v - wy * u
+    return (
+        gravity[0] + T[0] * a + T[3] * b + T[6] * c,
+        gravity[1] + T[1] * a + T[4] * b + T[7] * c,
+        gravity[2] + T[2] * a + T[5] * b + T[8] * c,
+    )
+
+
+@kernel
+def speed(twist, group):
     """No point of a group is faster than this."""
     x, y, z = group[CENTER], group[CENTER + 1], group[CENTER + 2]
     wx, wy, wz = twist[3], twist[4], twist[5]

@@ -58,7 +58,7 @@ class Physics:
 
 
 class Watch:
-    """Looks at every tick of a controller at torque level."""
+    """Looks at every tick of a controller at torque level, or of one whose robot can fall."""
 
     def __init__(self, controller: Controller, state: State) -> None:
         """
@@ -83,6 +83,8 @@ class Watch:
         self._warnings |= {notice.text: None for notice in self._controller.warnings}
         if command.tau is not None and self._limited.size:
             self._ratio = _worst(np.max, self._ratio, np.abs(command.tau[self._limited]) / self._limit)
+        if self._controller.output != "torque":
+            return
         settled = set.intersection(*(set(_contacts_of(phase.plan.formulation)) for phase in self._controller.phases))
         forces = blended(self._controller)
         for contact in settled:

@@ -1,6 +1,6 @@
 """One step of a simulation: semi-implicit, contacts, friction and joint limits solved together.
 
-    v_free = v + dt M⁻¹ (τ − h(q, v_half)),      v_half = v + dt/2 M⁻¹ (τ − h(q, v))
+    v_free = v + dt M⁻¹ (τ − h(q, v_half)),      v_half = v + dt/2 (M⁻¹ (τ − h(q, v)) + v̇ by contacts in the last step)
     v⁺ = v_free + M⁻¹ Jᵀ λ,      q⁺ = q ⊕ dt v⁺
 
 With h at the velocity half-way this is the leap-frog: v belongs to the middle between two positions, and without
@@ -21,7 +21,7 @@ import numpy as np
 from sot.checks import positive, vector
 from sot.description import Description
 from sot.errors import ConfigError, RobotError
-from sot.kernels import stepping
+from sot.kernels import soles, stepping
 from sot.kernels import touch as op
 from sot.model import Model
 from sot.simulation.candidates import candidates
@@ -94,7 +94,7 @@ class Engine:
         restitution: float = 0.0,
         friction: np.ndarray | None = None,
         damping: np.ndarray | None = None,
-        tolerance: float = 1e-9,
+        tolerance: float = 1e-8,
     ) -> None:
         """
         Args:
@@ -105,7 +105,7 @@ class Engine:
             restitution: Part of the speed with which contacts part again, 0 to 1.
             friction: Coulomb friction of the joints, N·m or N, shape (nv,); by default the robot's.
             damping: Viscous friction of the joints, shape (nv,); by default the robot's.
-            tolerance: Of the contact solver.
+            tolerance: Of the contact solver, as part of the velocities that contacts have to change.
         """
         self.robot, self.scene = robot, scene
         self.restitution = positive(restitution, "restitution", zero=True)
@@ -122,13 +122,16 @@ class Engine:
         self._limits, self._dry = _limits(self.model), np.flatnonzero(self.friction > 0.0)
         self._support, self._starts = _supports(self.model)
         self._allocate()
+        self.model.update(robot.home, np.zeros(nv))
+        self._dry_scales = 1.0 / np.sqrt(np.diag(np.linalg.inv(self.model.mass_matrix)))[self._dry]
         self.reset()
 
     def _name(self, bodies: bool, itself: bool) -> None:
         """Numbers for all that can touch: feet and bodies, or obstacles; then, for both, bodies that meet each other."""
         feet, obstacles = self.candidates.names, [thing.name for thing in self.scene.obstacles]
-        if not (feet or itself):
-            raise ConfigError(f"robot '{self.robot.name}' has no feet: nothing of it can touch without its bodies")
+        if not feet and obstacles and self.robot.root == "free_flyer":
+            words = "it has no feet, and its bodies are left out (bodies=False)"
+            raise ConfigError(f"robot '{self.robot.name}' would fall through everything: {words}")
         first = max(len(feet), len(obstacles))
         joints = {int(group[op.CARRIER]) for group in self.candidates.groups if group[op.SOLE]}
         self._meetings = Meetings(self.model, self.scene, first, joints, bodies=bodies, itself=itself)
@@ -143,8 +146,12 @@ class Engine:
         self._left = np.zeros(3 * nv)
         self._L, self._JT, self._Y = np.zeros((nv, nv)), np.zeros((size, nv)), np.zeros((size, nv))
         self._G, self._N = np.zeros((size, size)), np.zeros((stepping.LINES, size))
+        self._S = np.zeros(size * size)
         self._free, self._middle = np.zeros(nv), np.zeros(nv)
-        self._twists, _, _, _, self._M, self._nle = self.model.views_of_dynamics()
+        self._has_boxes = any(thing.box is not None for thing in self.scene.obstacles)
+        self._scratch = np.zeros((2, soles.CORNERS, soles.CORNER))
+        self._twists, self._turns, _, _, self._M, self._nle = self.model.views_of_dynamics()
+        self._gravity = self.model.gravity
 
     def reset(self, q: np.ndarray | None = None, v: np.ndarray | None = None) -> None:
         """Begin anew at a state, by default at rest at home: from here on the same forces give the same bits."""
@@ -156,7 +163,7 @@ class Engine:
         self.solver = Impulses(self.tolerance)
         self.impulses, self.count = np.zeros(0), 0
         self._met, self._memory = np.full((ROOM, 2), -1, dtype=np.int64), np.zeros((ROOM, stepping.MEMORY))
-        self._joint_memory = np.zeros((nv, 3))
+        self._joint_memory, self._rate = np.zeros((nv, 3)), np.zeros(nv)
 
     def step(self, tau: np.ndarray, dt: float) -> None:
         """Go on by dt with generalised forces tau, N·m, N and, on a free base, a wrench in its own axes.
@@ -165,7 +172,9 @@ class Engine:
         """
         self._check(tau)
         self.model.update(self.q, self.v)
-        stepping.fall(self._M, self.damping, tau, self._nle, self.v, dt, self._L, self._free, self._middle)
+        stepping.fall(
+            self._M, self.damping, tau, self._nle, self.v, dt, self._rate, self._L, self._free, self._middle
+        )
         self.model.update_bias(self._middle)
         self._touch(dt)
         limits = stepping.joint_rows(
@@ -174,15 +183,15 @@ class Engine:
         joints = limits + self._dry.size
         size = stepping.prepare(
             self.count, limits, joints, self._who, self._contacts, self._axes, self._support, self._starts,
-            self.model.world_jacobian, self._columns, self._signs, self._left, self.damping, tau, self._nle, self.v, dt,
-            self.restitution, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
+            self.model.world_jacobian, self._columns, self._signs, self._left, self.damping, tau, self._nle, self.v,
+            self._middle, dt, self.restitution, SLOW, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
             self._G, self._N,
         )  # fmt: skip
         self._solve(size, limits, dt)
         v, moved = np.empty_like(self.v), np.empty_like(self.v)
         stepping.push(
             self.count, limits, joints, self._who, self._columns, self._signs, dt, SLOW, self._met, self._memory,
-            self._joint_memory, self._free, self._L, self._Y, self._G, self._N, v, moved,
+            self._joint_memory, self._free, self._middle, self._rate, self._L, self._Y, self._G, self._N, v, moved,
         )  # fmt: skip
         self._go(v, moved, dt)
 
@@ -190,8 +199,13 @@ class Engine:
         """Contacts that could close in this step."""
         found = op.detect(
             self.candidates.balls, self.candidates.groups, self.scene.shapes, self.model.joint_placements,
-            self._twists, dt, REACH, self._who, self._contacts,
+            self._twists, self._turns, self._gravity, dt, REACH, self._who, self._contacts,
         )  # fmt: skip
+        if self._has_boxes:
+            found = soles.stand_across(
+                self.candidates.balls, self.candidates.groups, self.scene.shapes, self.model.joint_placements,
+                self._twists, dt, REACH, self._who, self._contacts, found, self._scratch,
+            )  # fmt: skip
         found = self._meetings.add(
             self.model, self._twists, self.scene, dt, REACH, self._who, self._contacts, found
         )
@@ -201,9 +215,11 @@ class Engine:
     def _solve(self, size: int, limits: int, dt: float) -> None:
         lines = self._N[:, :size]
         if size:
-            mu, dry = self._contacts[: self.count, op.MU], dt * self.friction[self._dry]
-            G, g, guess = self._G[:size, :size], lines[stepping.FREE], lines[stepping.GUESS]
-            lines[stepping.FOUND] = self.solver.solve(G, g, mu, limits, dry, guess)
+            S, mu = self._S[: size * size].reshape(size, size), self._contacts[: self.count, op.MU]
+            c = stepping.scale(self.count, size, self._dry_scales, self._G, self._N, S)
+            dry = dt / c * self.friction[self._dry] / self._dry_scales
+            g, guess = lines[stepping.SCALED], lines[stepping.SCALED_GUESS]
+            lines[stepping.FOUND] = c * lines[stepping.SCALE] * self.solver.solve(S, g, mu, limits, dry, guess)
             self.counters.unconverged += not self.solver.converged
         self.impulses = lines[stepping.FOUND].copy()
 
