@@ -33,7 +33,8 @@ def stack(robot: sot.Description) -> sot.Stack:
     points = [foot.points @ T.rotation.T + T.translation for foot, T in zip(robot.feet, poses, strict=True)]
     middle = 0.5 * (np.min(np.vstack(points), axis=0) + np.max(np.vstack(points), axis=0)) - model.com
     com = CenterOfMass(gain=[5.0, 5.0, 10.0], reference=sot.move(by=[*middle[:2], 0.0], duration=0.8))
-    return sot.Stack([JointLimits(), TorqueLimits(), *feet], [com], [BaseOrientation(gain=10.0)], [Posture(gain=5.0)])
+    upright = [BaseOrientation(gain=10.0), Posture(gain=5.0)]
+    return sot.Stack([JointLimits(), TorqueLimits(), *feet], [com], upright)
 
 
 def survives(name: str, impulse: np.ndarray) -> bool:

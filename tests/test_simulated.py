@@ -88,6 +88,34 @@ def test_arms_have_no_ground_unless_they_are_given_one(panda, solo):
     assert [thing.name for thing in quick(solo).engine.scene.obstacles] == ["ground"]
 
 
+def test_a_base_that_drives_may_touch_the_floor():
+    """Its wheels do, and nothing can move it up from there."""
+    tiago = load("tiago")
+    robot = Simulated(tiago, ground=True)
+    for _ in range(50):
+        robot.write(Command(0.0, np.zeros(tiago.pin_model.nv)))
+    assert robot.touches() is not None
+    assert np.abs(Model(tiago).difference(robot.read().q, tiago.home)).max() < 0.01
+
+
+def test_a_viewer_is_told_what_there_is(solo):
+    """Things around, an arrow per contact, and one for a push while it acts, with its tip where it pushes."""
+    post = sot.Obstacle("post", box=[0.1, 0.2, 0.5], at=[0.5, 0.0, 0.25])
+    push = Push(0.01, "base_link", force=[3.0, 0.0, 0.0], duration=0.02, point=[0.1, 0.0, 0.0])
+    robot = quick(solo, ground=(0.0, 0.05), obstacles=[post], disturbances=[push])
+    model = Model(solo)
+    shown = []
+    for _ in range(40):
+        robot.write(Command(0.0, np.zeros(18)))
+        shown.append({drawing.name: drawing for drawing in robot.sketch(model)})
+    assert {"ground", "post", "touch 0", "touch 3"} <= set(shown[-1])
+    np.testing.assert_allclose(shown[-1]["post"].pose[:3, 3], [0.5, 0.0, 0.25])
+    assert [i + 1 for i, names in enumerate(shown) if "push 0" in names] == list(range(10, 30))
+    arrow = shown[15]["push 0"]
+    assert (arrow.end - arrow.start)[0] > 0.0
+    assert "ground" not in {drawing.name for drawing in quick(solo).sketch(model)}  # a viewer has its own floor
+
+
 # -- motors ------------------------------------------------------------------------------------------------
 
 

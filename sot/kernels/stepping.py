@@ -10,9 +10,10 @@ import math
 
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.linear import dot
-from sot.kernels.touch import CURVE, GAP, JOINT, KEY, NORMAL, POINT, SURFACE, THING, across
+from sot.kernels.touch import CURVE, GAP, JOINT, KEY, MU, NORMAL, POINT, SURFACE, THING, across
 
-# Lines of N: distance that is left, velocity of what is touched, velocity before the step, velocity that is allowed,
+# Lines of N: distance that is left, velocity of what is touched, of normals and limits the velocity before the step
+# (which turns back by half a step: v belongs to the middle of the last one), velocity that is allowed,
 # g, J v_free without these two; where λ is looked for first, λ; what is asked to take back a penetration, what does it;
 # the scale of a row, g and guess in it; 1 where a contact parts that has hit.
 LEFT, THEIRS, BEFORE, ALLOWED, FREE, GUESS, FOUND, ASKED, SHIFT, SCALE, SCALED, SCALED_GUESS, PARTS, LINES = range(14)
@@ -24,6 +25,8 @@ AT_LOW, AT_HIGH, RUBS = range(3)  # impulses that are remembered of a joint
 OUT, OUT_SPEED = 0.2, 0.2  # part of a penetration that is taken back in a step, at most so fast, m/s or rad/s
 SLOP = 1e-7  # m or rad; penetrations up to this are left alone
 SWEEPS = 10  # over the rows, to take penetrations back
+STIFF = 1e-9  # where the normal of a contact moves less than this against its tangents, nothing is known of its force
+TINY = 1e-12
 
 
 @entry_kernel
@@ -54,8 +57,14 @@ def _fall(L, damping, tau, nle, v, dt, free):
 
 @entry_kernel
 def joint_rows(limits, q, middle, dt, reach, dry, columns, signs, left):
-    """Joints that could reach a limit in this step, then those with friction. Returns how many limits there are."""
-    count = 0
+    """Joints that could reach a limit in this step, then those with friction. Returns how many limits there are.
+
+    What other joints and contacts do in the step can make a joint about as fast as the fastest one.
+    """
+    count, fastest = 0, 0.0
+    for c in range(middle.size):
+        fastest = max(fastest, abs(middle[c]))
+    reach += dt * fastest
     for k in range(limits.shape[0]):
         at, rate = q[int(limits[k, IN_Q])], middle[int(limits[k, IN_V])]
         for side in range(2):
@@ -71,7 +80,7 @@ def joint_rows(limits, q, middle, dt, reach, dry, columns, signs, left):
 
 @entry_kernel
 def prepare(
-    count, limits, joints, who, contacts, axes, support, starts, J, columns, signs, left, damping, tau, nle, v, middle, dt,
+    count, limits, joints, who, contacts, axes, support, starts, J, columns, signs, left, damping, tau, nle, v, dt,
     restitution, slow, met, memory, joint_memory, free, L, JT, Y, G, N,
 ):  # fmt: skip
     """Everything of a step that is linear: v_free, J, Y = L⁻¹ Jᵀ, G = YᵀY, g. Returns the number of rows.
@@ -84,8 +93,8 @@ def prepare(
         k = 3 * i
         _contact_rows(who[i], contacts[i], axes[i], support, starts, J, JT[k], JT[k + 1], JT[k + 2])
         _contact_numbers(contacts[i], axes[i], _find(met, who[i]), memory, restitution, dt, k, N)
-        before = dot(JT[k + 2], middle, v.size) - N[THEIRS, k + 2]
-        hits |= before < -slow and contacts[i, GAP] + dt * before < 0.0
+        N[BEFORE, k + 2] = dot(JT[k + 2], v, v.size) - N[THEIRS, k + 2] - contacts[i, CURVE]
+        hits |= N[BEFORE, k + 2] < -slow and contacts[i, GAP] + dt * N[BEFORE, k + 2] < 0.0
     if not hits:
         _follow_turns(count, contacts, dt, N)
     for k in range(joints):
@@ -93,11 +102,15 @@ def prepare(
         JT[i, :] = 0.0
         JT[i, columns[k]] = signs[k]
         N[LEFT, i], N[THEIRS, i], N[ALLOWED, i] = left[k], 0.0, -max(left[k], 0.0) / dt
+        N[BEFORE, i] = signs[k] * v[columns[k]]
         N[GUESS, i] = joint_memory[columns[k], _kind(k, limits, signs)]
     size = 3 * count + joints
     _delassus(L, JT, Y, size, G)
+    for i in range(count):
+        n = 3 * i + 2
+        if not G[n, n] > STIFF * (G[n - 2, n - 2] + G[n - 1, n - 1]):
+            contacts[i, MU] = 0.0
     for i in range(size):
-        N[BEFORE, i] = dot(JT[i], middle, v.size) - N[THEIRS, i]
         N[FREE, i] = dot(JT[i], free, v.size) - N[THEIRS, i] - N[ALLOWED, i]
     return size
 
@@ -112,7 +125,7 @@ def scale(count, size, dry_scales, G, N, S):
     s = N[SCALE]
     for i in range(count):
         k = 3 * i
-        s[k] = s[k + 1] = s[k + 2] = math.sqrt(3.0 / (G[k, k] + G[k + 1, k + 1] + G[k + 2, k + 2]))
+        s[k] = s[k + 1] = s[k + 2] = math.sqrt(3.0 / max(G[k, k] + G[k + 1, k + 1] + G[k + 2, k + 2], TINY))
     dry = size - dry_scales.size
     for i in range(3 * count, size):
         s[i] = 1.0 / math.sqrt(G[i, i]) if i < dry else dry_scales[i - dry]
@@ -291,8 +304,9 @@ def _take_back(count, limits, size, G, N):
     for _ in range(SWEEPS):
         for j in range(count + limits):
             i = _row(j, count)
-            lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
-            N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
+            if G[i, i] > 0.0:  # else nothing can move that way, as a base that drives cannot leave the floor
+                lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
+                N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
 
 
 # -- linear algebra ------------------------------------------------------------------------------------------

@@ -156,8 +156,9 @@ class Engine:
     def reset(self, q: np.ndarray | None = None, v: np.ndarray | None = None) -> None:
         """Begin anew at a state, by default at rest at home: from here on the same forces give the same bits."""
         nv = self.model.nv
-        self.q = self.robot.home.copy() if q is None else np.array(q, dtype=float)
-        self.v = np.zeros(nv) if v is None else np.array(v, dtype=float)
+        where = f"robot '{self.robot.name}'"
+        self.q = self.robot.home.copy() if q is None else vector(q, self.model.nq, f"{where}: q", repeat=False)
+        self.v = np.zeros(nv) if v is None else vector(v, nv, f"{where}: v", repeat=False)
         self.counters = Counters()
         self._meetings.forget()
         self.solver = Impulses(self.tolerance)
@@ -170,7 +171,7 @@ class Engine:
 
         Where obstacles move, `scene.place(time, dt)` comes before.
         """
-        self._check(tau)
+        self._check(tau, dt)
         self.model.update(self.q, self.v)
         stepping.fall(
             self._M, self.damping, tau, self._nle, self.v, dt, self._rate, self._L, self._free, self._middle
@@ -184,7 +185,7 @@ class Engine:
         size = stepping.prepare(
             self.count, limits, joints, self._who, self._contacts, self._axes, self._support, self._starts,
             self.model.world_jacobian, self._columns, self._signs, self._left, self.damping, tau, self._nle, self.v,
-            self._middle, dt, self.restitution, SLOW, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
+            dt, self.restitution, SLOW, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
             self._G, self._N,
         )  # fmt: skip
         self._solve(size, limits, dt)
@@ -230,7 +231,9 @@ class Engine:
         self.q, self.v = q, v
         self.counters.steps += 1
 
-    def _check(self, tau: np.ndarray) -> None:
+    def _check(self, tau: np.ndarray, dt: float) -> None:
+        if not 0.0 < dt < np.inf:
+            raise RobotError(f"robot '{self.robot.name}': dt: expected a time > 0, got {dt}")
         if tau.shape != (self.model.nv,):
             raise RobotError(f"robot '{self.robot.name}': expected {self.model.nv} torques, got shape {tau.shape}")
         if not np.isfinite(tau).all():

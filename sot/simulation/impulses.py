@@ -30,6 +30,7 @@ class Impulses:
     Attributes:
         iterations: Of the last solve.
         converged: Whether it reached the tolerance.
+        residual: How far it was from a solution in the end: the largest of what it has a tolerance for.
     """
 
     def __init__(self, tolerance: float = 1e-8, max_iterations: int = 200) -> None:
@@ -46,7 +47,7 @@ class Impulses:
         self._admm_settings.warmstart_rho_with_previous_result = True
         self._known: dict[tuple[bytes, int, bytes], Models] = {}
         self._pause = 0
-        self.iterations, self.converged = 0, True
+        self.iterations, self.converged, self.residual = 0, True, 0.0
 
     def solve(
         self, G: np.ndarray, g: np.ndarray, mu: np.ndarray, limits: int, dry: np.ndarray, guess: np.ndarray
@@ -79,6 +80,7 @@ class Impulses:
         result.setConstraintImpulseGuess(guess)
         self.converged = bool(solver.solve(pin.DelassusOperatorDense(G), g, models, datas, settings, result))
         self.iterations += result.iterations
+        self.residual = max(result.primal_feasibility, result.dual_feasibility, result.complementarity)
         return np.asarray(result.retrieveConstraintImpulses())
 
     def _cones(self, mu: np.ndarray, limits: int, dry: np.ndarray) -> Models:

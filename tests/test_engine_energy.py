@@ -1,0 +1,128 @@
+"""Energy and accuracy of the physics engine: nothing from nothing, and smaller steps are better."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from engine_bodies import LEGGED, arm, energy, engine, thrown
+from scipy.integrate import solve_ivp
+
+from sot.robots import load
+from sot.simulation.scene import Scene
+
+
+def free_of_losses(robot):
+    """Joints without friction: only contacts take energy."""
+    nv = robot.pin_model.nv
+    return {"friction": np.zeros(nv), "damping": np.zeros(nv)}
+
+
+def energies(simulation, duration, dt):
+    """Energy after every step without forces."""
+    model, data = simulation.robot.pin_model, simulation.robot.pin_model.createData()
+    found = [energy(simulation)]
+    for _ in range(round(duration / dt)):
+        simulation.step(np.zeros(model.nv), dt)
+        kinetic = pin.computeKineticEnergy(model, data, simulation.q, simulation.v)
+        found.append(kinetic + pin.computePotentialEnergy(model, data, simulation.q))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", LEGGED)
+def test_energy_does_not_grow(name):
+    """A robot without any torque is thrown, falls, tumbles and lies down, in 10 s.
+
+    v belongs to the middle of a step, so the energy of (q, v) goes up and down by a part that shrinks with dt: here by
+    no more than 1.5 % of what the robot had above the ground, at 1 kHz, and half of that at 2 kHz.
+    """
+    robot = load(name)
+    for dt, duration, bound in ((1e-3, 10.0, 0.015), (5e-4, 3.0, 0.0075)):
+        simulation = thrown(robot, seed=0, **free_of_losses(robot))
+        found = energies(simulation, duration, dt)
+        had = found[0] - found.min()
+        growth = (found - np.minimum.accumulate(found)).max()
+        assert growth <= bound * had
+        assert found[-1] < found[0] - 0.5 * had
+        assert simulation.counters.unconverged <= 0.03 * simulation.counters.steps
+        assert simulation.counters.crowded == 0
+
+
+@pytest.mark.parametrize("name", ["solo12", "g1"])
+def test_free_flight_keeps_energy_and_momentum(name):
+    """A robot that tumbles in the air: errors of energy and momentum go with dt²."""
+    robot = load(name)
+    model, data = robot.pin_model, robot.pin_model.createData()
+    errors = []
+    for dt in (2e-3, 1e-3, 5e-4):
+        simulation = thrown(robot, seed=4, height=20.0, bodies=False, itself=False, **free_of_losses(robot))
+        model_free = wide(simulation)
+        before, found = simulation.v, []
+        for _ in range(round(0.6 / dt)):
+            q = simulation.q
+            simulation.step(np.zeros(model.nv), dt)
+            middle = 0.5 * (before + simulation.v)  # at the time of q
+            before = simulation.v
+            kinetic = pin.computeKineticEnergy(model, data, q, middle)
+            pin.ccrba(model, data, q, middle)
+            found.append([kinetic + pin.computePotentialEnergy(model, data, q), *data.hg.angular, *data.hg.linear[:2]])
+        found = np.array(found)
+        errors.append(np.abs(found - found[0]).max(axis=0)[[0, 1, 2, 3, 4, 5]])
+        assert model_free
+    coarse, middle, fine = np.array(errors)
+    assert (middle < 0.35 * coarse + 1e-9).all()
+    assert (fine < 0.35 * middle + 1e-9).all()
+
+
+def wide(simulation):
+    """Let the joints turn without limits, so that nothing but gravity acts."""
+    simulation._limits[:, 2:] = [-1e9, 1e9]
+    return True
+
+
+# -- order of convergence --------------------------------------------------------------------------------------
+
+
+def swing(robot, q, v, duration, tau=np.zeros(2)):
+    """The same motion by an integrator of high order and pinocchio's forward dynamics."""
+    model, data = robot.pin_model, robot.pin_model.createData()
+
+    def rate(_, x):
+        return np.concatenate([x[2:], pin.aba(model, data, x[:2], x[2:], tau)])
+
+    found = solve_ivp(rate, (0.0, duration), np.concatenate([q, v]), method="DOP853", rtol=1e-11, atol=1e-12)
+    return found.y[:2, -1]
+
+
+def test_order_of_convergence(tmp_path):
+    """A double pendulum: first order if v starts at the time of q, second order if it starts half a step before."""
+    robot, q, v, duration = arm(tmp_path), np.array([1.2, -0.6]), np.array([0.5, 2.0]), 1.0
+    exact = swing(robot, q, v, duration)
+    model, data = robot.pin_model, robot.pin_model.createData()
+    a = pin.aba(model, data, q, v, np.zeros(2)).copy()
+    for back, order in ((0.0, 1), (0.5, 2)):
+        errors = []
+        for dt in (4e-3, 2e-3, 1e-3):
+            simulation = engine(robot, Scene([]))
+            simulation.reset(q, v - back * dt * a)
+            for _ in range(round(duration / dt)):
+                simulation.step(np.zeros(2), dt)
+            errors.append(np.linalg.norm(simulation.q - exact))
+        rates = np.log2(np.array(errors[:-1]) / errors[1:])
+        assert (np.abs(rates - order) < 0.15).all()
+    assert errors[-1] < 2e-5
+
+
+def test_a_pendulum_swings_for_a_minute(tmp_path):
+    """Energy of a double pendulum neither grows nor fades."""
+    simulation = engine(arm(tmp_path), Scene([]))
+    simulation.reset(np.array([1.0, 0.5]))
+    found = energies(simulation, 30.0, 1e-3)
+    scale = found.max() - energy_at_rest(simulation)
+    assert abs(found[-1000:].mean() - found[:1000].mean()) < 2e-4 * scale
+    assert found.max() - found.min() < 0.02 * scale
+
+
+def energy_at_rest(simulation):
+    model, data = simulation.robot.pin_model, simulation.robot.pin_model.createData()
+    return pin.computePotentialEnergy(model, data, np.zeros(2))
