@@ -150,6 +150,11 @@ class Simulated:
         """What the robot touches, and with which forces, in the last step of the simulation."""
         return self.engine.touches(self.dt / self.settings.substeps)
 
+    @property
+    def ground_slopes(self) -> bool:
+        """True if it was told to stand on a slope."""
+        return isinstance(self.settings.ground, tuple) and any(self.settings.ground)
+
     def sketch(self, model: Model) -> list[Drawing]:
         """Obstacles, contact forces and pushes, for a viewer."""
         return sketch(self.plant, self._steps * self.dt)

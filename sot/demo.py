@@ -21,7 +21,8 @@ def demo(headless: bool = False, duration: float | None = None, realtime: bool |
     from sot.tasks import BaseOrientation, CenterOfMass, Contact, JointLimits, Position, Posture, TorqueLimits
 
     talos = load("talos")
-    soles = [Contact(f"{side}_sole_link", name=f"{side} sole", friction=0.6, min_force=10.0) for side in ("left", "right")]
+    sides = ("left", "right")
+    soles = [Contact(f"{side}_sole_link", name=f"{side} sole", friction=0.6, min_force=10.0) for side in sides]
     com = CenterOfMass(gain=5.0, reference=sot.sine([0.0, 0.0, 0.05], frequency=0.4, fade=2.0))
     hand = Position("gripper_left_base_link", name="left hand", gain=10.0)
     hand.reference = sot.move(by=[0.25, 0.0, 0.25], duration=4.0)

@@ -278,7 +278,8 @@ def test_motors_come_before_joint_limits_that_they_cannot_keep():
         command = controller.step(State(1e-3 * k, q, v))
         assert np.abs(command.tau).max() <= 3.0 + 1e-9
         q, v = command.q, command.v
-    assert (q[:7] > robot.pin_model.upperPositionLimit[:7]).any() or (q[:7] < robot.pin_model.lowerPositionLimit[:7]).any()
+    low, high = robot.pin_model.lowerPositionLimit[:7], robot.pin_model.upperPositionLimit[:7]
+    assert ((q[:7] > high) | (q[:7] < low)).any()
     assert "joint_limits" in str(controller.report()) and "has 3 N·m" in str(controller.report())
     needed = pin.rnea(robot.pin_model, robot.pin_model.createData(), controller.model.q, controller.model.v,
                       acceleration(controller))  # fmt: skip

@@ -232,5 +232,5 @@ def test_corners_are_where_they_were_said(tmp_path):
     simulation, _ = on_slope(block(tmp_path), 0.5, 0.0)
     run(simulation, 0.01)
     found = np.array(sorted(touch.point.tolist() for touch in simulation.touches(DT)))
-    np.testing.assert_allclose(found, np.array(CORNERS) + [0.0, 0.0, 0.5 * HEIGHT], atol=1e-7)
+    np.testing.assert_allclose(found, np.add(CORNERS, [0.0, 0.0, 0.5 * HEIGHT]), atol=1e-7)
     assert energy(simulation) == pytest.approx(MASS * G * 0.5 * HEIGHT, rel=1e-9)

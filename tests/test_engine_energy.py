@@ -56,7 +56,7 @@ def test_free_flight_keeps_energy_and_momentum(name):
     errors = []
     for dt in (2e-3, 1e-3, 5e-4):
         simulation = thrown(robot, seed=4, height=20.0, bodies=False, itself=False, **free_of_losses(robot))
-        model_free = wide(simulation)
+        without_limits(simulation)
         before, found = simulation.v, []
         for _ in range(round(0.6 / dt)):
             q = simulation.q
@@ -67,28 +67,26 @@ def test_free_flight_keeps_energy_and_momentum(name):
             pin.ccrba(model, data, q, middle)
             found.append([kinetic + pin.computePotentialEnergy(model, data, q), *data.hg.angular, *data.hg.linear[:2]])
         found = np.array(found)
-        errors.append(np.abs(found - found[0]).max(axis=0)[[0, 1, 2, 3, 4, 5]])
-        assert model_free
+        errors.append(np.abs(found - found[0]).max(axis=0))
     coarse, middle, fine = np.array(errors)
     assert (middle < 0.35 * coarse + 1e-9).all()
     assert (fine < 0.35 * middle + 1e-9).all()
 
 
-def wide(simulation):
-    """Let the joints turn without limits, so that nothing but gravity acts."""
+def without_limits(simulation):
+    """Let the joints turn without end, so that nothing but gravity acts."""
     simulation._limits[:, 2:] = [-1e9, 1e9]
-    return True
 
 
 # -- order of convergence --------------------------------------------------------------------------------------
 
 
-def swing(robot, q, v, duration, tau=np.zeros(2)):
+def swing(robot, q, v, duration):
     """The same motion by an integrator of high order and pinocchio's forward dynamics."""
     model, data = robot.pin_model, robot.pin_model.createData()
 
     def rate(_, x):
-        return np.concatenate([x[2:], pin.aba(model, data, x[:2], x[2:], tau)])
+        return np.concatenate([x[2:], pin.aba(model, data, x[:2], x[2:], np.zeros(2))])
 
     found = solve_ivp(rate, (0.0, duration), np.concatenate([q, v]), method="DOP853", rtol=1e-11, atol=1e-12)
     return found.y[:2, -1]
@@ -113,7 +111,7 @@ def test_order_of_convergence(tmp_path):
     assert errors[-1] < 2e-5
 
 
-def test_a_pendulum_swings_for_a_minute(tmp_path):
+def test_a_pendulum_swings_for_half_a_minute(tmp_path):
     """Energy of a double pendulum neither grows nor fades."""
     simulation = engine(arm(tmp_path), Scene([]))
     simulation.reset(np.array([1.0, 0.5]))

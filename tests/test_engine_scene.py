@@ -258,7 +258,7 @@ def test_torques_that_are_not_finite(tmp_path):
     simulation.reset(np.array([0.3, 0.2]), np.array([0.1, 0.0]))
     q, v = simulation.q.copy(), simulation.v.copy()
     for bad in (np.nan, np.inf):
-        with pytest.raises(RobotError, match="'arm'.*elbow"):
+        with pytest.raises(RobotError, match=r"'arm'.*elbow"):
             simulation.step(np.array([0.0, bad]), DT)
     with pytest.raises(RobotError, match="expected 2 torques"):
         simulation.step(np.zeros(3), DT)
@@ -272,7 +272,7 @@ def test_torques_that_are_not_finite(tmp_path):
 
 def test_a_simulation_that_diverges_says_so(tmp_path):
     simulation = engine(arm(tmp_path), Scene([]))
-    with pytest.raises(RobotError, match="'arm'.*diverged"):
+    with pytest.raises(RobotError, match=r"'arm'.*diverged"):
         for _ in range(100):
             simulation.step(np.array([1e12, 0.0]), DT)
 
@@ -280,7 +280,7 @@ def test_a_simulation_that_diverges_says_so(tmp_path):
 def test_what_an_engine_refuses(tmp_path):
     robot = block(tmp_path)
     floating = load(tmp_path / "body.urdf", root="free_flyer")
-    with pytest.raises(ConfigError, match="no feet.*bodies=False"):
+    with pytest.raises(ConfigError, match=r"no feet.*bodies=False"):
         Engine(floating, Scene([ground()]), bodies=False)
     for bad in (-0.1, 1.5, np.nan):
         with pytest.raises(SotError, match="restitution"):
@@ -291,7 +291,7 @@ def test_what_an_engine_refuses(tmp_path):
         engine(robot, friction=np.full(6, np.nan))
     with pytest.raises(SotError, match="friction"):
         Scene([ground()], friction=-0.5)
-    with pytest.raises(ConfigError, match="unknown obstacle 'floor'.*ground"):
+    with pytest.raises(ConfigError, match=r"unknown obstacle 'floor'.*ground"):
         Scene([ground()]).set_friction(0.5, "floor")
     with pytest.raises(ConfigError, match="planes and boxes"):
         Scene([Obstacle("ball", ball=0.1)])

@@ -44,7 +44,7 @@ def schema() -> Schema:
         # Kinds from plugins are not known here, so a file with plugins may use others.
         "if": {"required": ["plugins"]},
         "then": {"properties": {"stack": _levels("open_entry")}},
-        "else": {"properties": {"stack": _levels("entry"), "events": {"items": {"properties": {"push": _ref("entry")}}}}},
+        "else": {"properties": {"stack": _levels("entry"), "events": {"items": _pushed("entry")}}},
         "definitions": {
             "entry": _words(words.entries),
             "open_entry": _or_others(_ref("entry"), list(words.entries)),
@@ -91,6 +91,10 @@ def _simulation() -> Schema:
 
 def _levels(entry: str) -> Schema:
     return {"items": {"if": {"type": "array"}, "then": {"items": _ref(entry)}, "else": _ref(entry)}}
+
+
+def _pushed(entry: str) -> Schema:
+    return {"properties": {"push": _ref(entry)}}
 
 
 def _or_others(known: Schema, words: list[str]) -> Schema:

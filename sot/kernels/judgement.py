@@ -67,11 +67,7 @@ def _residual_norm(w, k):
 def _weigh(d, w, ma, last):
     """Worst candidate at this level or −1, and the number of constraints that it decides to keep."""
     n, m = d.AT.shape
-    scale = 1.0
-    if not last:  # the last cost weighs forces by little
-        for i in range(ma):
-            scale = max(scale, abs(w.multiplier[i]))
-    small = TOLERANCE * scale
+    small = TOLERANCE if last else TOLERANCE * _largest(w.multiplier, ma)  # the last cost weighs forces by little
     worst, value, decided = -1, small, 0
     for i in range(ma):
         r = w.active[i]
@@ -92,6 +88,15 @@ def _weigh(d, w, ma, last):
             elif -pressure > value:
                 worst, value = m + c, -pressure
     return worst, decided
+
+
+@kernel
+def _largest(multiplier, count):
+    """The largest multiplier, at least 1."""
+    size = 1.0
+    for i in range(count):
+        size = max(size, abs(multiplier[i]))
+    return size
 
 
 @kernel

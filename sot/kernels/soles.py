@@ -100,7 +100,7 @@ def _cut(shape, axis, size, key, scratch):
 
 @kernel
 def _cut_along(k, sign, half, size, key, polygon, out):
-    """The part of a polygon where sign · p[k] ≤ half. New corners get keys, one where it comes in, one where it leaves."""
+    """The part of a polygon where sign · p[k] ≤ half. New corners get keys, one going out of it, one coming in."""
     count = 0
     for i in range(size):
         here, there = polygon[i], polygon[(i + 1) % size]

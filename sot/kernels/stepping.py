@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 
+from sot.kernels.cholesky import backward, delassus, factor, forward, spread
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.linear import dot
 from sot.kernels.touch import CURVE, GAP, JOINT, KEY, MU, NORMAL, POINT, SURFACE, THING, across
 
-# Lines of N: distance that is left, velocity of what is touched, of normals and limits the velocity before the step
-# (which turns back by half a step: v belongs to the middle of the last one), velocity that is allowed,
-# g, J v_free without these two; where λ is looked for first, λ; what is asked to take back a penetration, what does it;
-# the scale of a row, g and guess in it; 1 where a contact parts that has hit.
+# Lines of N: distance that is left; velocity of what is touched; velocity before the step, of normals and limits, in
+# the axes of the middle of the last step, to which it belongs; velocity that is allowed; g, J v_free without these two;
+# where λ is looked for first, λ; what is asked to take back a penetration, what does it; the scale of a row, g and
+# guess in it; 1 where a contact parts that has hit.
 LEFT, THEIRS, BEFORE, ALLOWED, FREE, GUESS, FOUND, ASKED, SHIFT, SCALE, SCALED, SCALED_GUESS, PARTS, LINES = range(14)
 # A joint with limits: place in q, place in v, lower and upper limit.
 IN_Q, IN_V, LOW, HIGH, LIMIT = range(5)
@@ -35,7 +36,7 @@ def fall(M, damping, tau, nle, v, dt, rate, L, free, middle):
 
     `rate` is what contacts added to v̇ in the last step: those that stay will do so again.
     """
-    _factor(M, damping, dt, L)
+    factor(M, damping, dt, L)
     _fall(L, damping, tau, nle, v, dt, free)
     for c in range(v.size):
         middle[c] = 0.5 * (v[c] + free[c] + dt * rate[c])
@@ -46,8 +47,8 @@ def _fall(L, damping, tau, nle, v, dt, free):
     """v_free = v + dt (M + dt D)⁻¹ (τ − h − D v): implicit in the damping."""
     for c in range(v.size):
         free[c] = tau[c] - nle[c] - damping[c] * v[c]
-    _forward(L, free, v.size)
-    _backward(L, free, v.size)
+    forward(L, free, v.size)
+    backward(L, free, v.size)
     for c in range(v.size):
         free[c] = v[c] + dt * free[c]
 
@@ -105,11 +106,8 @@ def prepare(
         N[BEFORE, i] = signs[k] * v[columns[k]]
         N[GUESS, i] = joint_memory[columns[k], _kind(k, limits, signs)]
     size = 3 * count + joints
-    _delassus(L, JT, Y, size, G)
-    for i in range(count):
-        n = 3 * i + 2
-        if not G[n, n] > STIFF * (G[n - 2, n - 2] + G[n - 1, n - 1]):
-            contacts[i, MU] = 0.0
+    delassus(L, JT, Y, size, G)
+    _without_stiff(count, G, contacts)
     for i in range(size):
         N[FREE, i] = dot(JT[i], free, v.size) - N[THEIRS, i] - N[ALLOWED, i]
     return size
@@ -155,6 +153,15 @@ def _contact_numbers(c, axes, place, memory, restitution, dt, i, N):
     if place >= 0 and restitution * memory[place, HIT] < 0.0:
         N[PARTS, i + 2] = 1.0
         N[ALLOWED, i + 2] = -restitution * memory[place, HIT]
+
+
+@kernel
+def _without_stiff(count, G, contacts):
+    """No friction where nothing can move along the normal: a base that drives cannot leave the floor it stands in."""
+    for i in range(count):
+        n = 3 * i + 2
+        if not G[n, n] > STIFF * (G[n - 2, n - 2] + G[n - 1, n - 1]):
+            contacts[i, MU] = 0.0
 
 
 @kernel
@@ -220,7 +227,7 @@ def push(
 ):  # fmt: skip
     """v⁺ = v_free + M⁻¹ Jᵀ λ; `moved` is the velocity of the positions, which takes back penetrations as well."""
     size = 3 * count + joints
-    _spread(size, Y, L, N[FOUND], v)
+    spread(size, Y, L, N[FOUND], v)
     calm = 0.0 if _has_impact(count, limits, slow, N) else 1.0 / dt
     for c in range(v.size):
         rate[c] = calm * v[c]
@@ -229,7 +236,7 @@ def push(
     _remember(count, limits, joints, who, columns, signs, slow, met, memory, joint_memory, G, N)
     if _ask(count, limits, size, dt, G, N):
         _take_back(count, limits, size, G, N)
-        _spread(size, Y, L, N[SHIFT], middle)  # which is not needed any more
+        spread(size, Y, L, N[SHIFT], middle)  # which is not needed any more
         for c in range(v.size):
             moved[c] += middle[c]
 
@@ -242,19 +249,6 @@ def _has_impact(count, limits, slow, N):
         if N[FOUND, i] > 0.0 and N[BEFORE, i] < -slow:
             return True
     return False
-
-
-@kernel
-def _spread(size, Y, L, impulses, v):
-    """v = M⁻¹ Jᵀ λ."""
-    for c in range(v.size):
-        v[c] = 0.0
-    for i in range(size):
-        if impulses[i] != 0.0:
-            row = Y[i]
-            for c in range(v.size):
-                v[c] += row[c] * impulses[i]
-    _backward(L, v, v.size)
 
 
 @kernel
@@ -307,51 +301,3 @@ def _take_back(count, limits, size, G, N):
             if G[i, i] > 0.0:  # else nothing can move that way, as a base that drives cannot leave the floor
                 lacking = N[ASKED, i] - dot(G[i], N[SHIFT], size)
                 N[SHIFT, i] = max(N[SHIFT, i] + lacking / G[i, i], 0.0)
-
-
-# -- linear algebra ------------------------------------------------------------------------------------------
-
-
-@kernel
-def _delassus(L, JT, Y, size, G):
-    """Y = L⁻¹ Jᵀ, row by row, and G = Y Yᵀ."""
-    n = L.shape[0]
-    for i in range(size):
-        source, row = JT[i], Y[i]
-        for c in range(n):
-            row[c] = source[c]
-        _forward(L, row, n)
-    for i in range(size):
-        for j in range(i + 1):
-            total = dot(Y[i], Y[j], n)
-            G[i, j] = total
-            G[j, i] = total
-
-
-@kernel
-def _factor(M, damping, dt, L):
-    """Cholesky of M + dt D; M has its upper half only."""
-    for i in range(L.shape[0]):
-        for j in range(i + 1):
-            value = M[j, i]
-            if i == j:
-                value += dt * damping[i]
-            value -= dot(L[i], L[j], j)
-            L[i, j] = math.sqrt(value) if i == j else value / L[j, j]
-
-
-@kernel
-def _forward(L, b, n):
-    """L x = b, in place."""
-    for i in range(n):
-        b[i] = (b[i] - dot(L[i], b, i)) / L[i, i]
-
-
-@kernel
-def _backward(L, b, n):
-    """Lᵀ x = b, in place."""
-    for i in range(n - 1, -1, -1):
-        b[i] /= L[i, i]
-        row = L[i]
-        for c in range(i):
-            b[c] -= row[c] * b[i]

@@ -1,7 +1,8 @@
 """Where a robot touches the world: balls on its bodies against half-spaces and boxes.
 
 A contact is part of a step if it could close in it: gap + dt n·v + dt²/2 n·J̇v < reach, with v the velocity at the
-contact against what is touched. Of a body that lies flat, with many corners, those farthest out in eight directions stand for all.
+contact against what is touched. Of a body that lies flat, with many corners, those farthest out in eight directions
+stand for all.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ COS = (1.0, 0.7071067811865476, 0.0, -0.7071067811865476, -1.0, -0.7071067811865
 def detect(balls, groups, shapes, oMi, twists, turns, gravity, dt, reach, who, contacts):
     """Contacts of all candidates. Returns how many there are, even if there is room for fewer.
 
-    A line of `balls` is (position in the joint (3), radius, friction); `twists` are those of the joints, and `turns` their
-    accelerations at v̇ = 0 less gravity, in the axes of the joints.
+    A line of `balls` is (position in the joint (3), radius, friction); `twists` are those of the joints, and `turns`
+    their accelerations at v̇ = 0 less gravity, in the axes of the joints.
     """
     count = 0
     for g in range(groups.shape[0]):

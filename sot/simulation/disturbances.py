@@ -8,6 +8,7 @@ Each knows its time, on the robot's clock. The controller is not told.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +16,17 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from sot.description import Description
 from sot.description.load import add_mass
 from sot.errors import ConfigError, SotError, unknown
+from sot.lie import SE3, log3
 from sot.model import ALIGNED, Model
 from sot.simulation.checked import number, numbers
 from sot.simulation.scene import Scene
 from sot.typed_yaml import arguments
 from sot.typed_yaml.node import Node
 
+LEVER = 0.1  # m², from the stiffness of a hand to that of its grip against turning
 EARLY = 1e-9  # s: a step that is this much early by rounding is on time
 
 
@@ -151,6 +155,53 @@ class Push(Disturbance):
 
 
 @dataclass(frozen=True)
+class Hold(Disturbance):
+    """A hand holds the robot, as people do who help it up: a spring to where the frame is at home; then it lets go.
+
+    Attributes:
+        at: When it takes hold, s on the robot's clock.
+        frame: Frame that is held, by its position and orientation.
+        duration: How long, s.
+        stiffness: Of the spring, N/m; N·m/rad is a tenth of it.
+        damping: N·s/m; by default so that the robot's mass does not swing.
+    """
+
+    kind = "hold"
+
+    frame: str
+    duration: float
+    stiffness: float = 1000.0
+    damping: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._number("duration")
+        self._number("stiffness")
+        if self.damping is not None:
+            self._number("damping", zero=True)
+
+    def act(self, world: World, time: float, h: float) -> None:
+        if not (self.at - EARLY <= time < self.at + self.duration - EARLY):
+            return
+        model = world.here()
+        frame, home = model.frame(self.frame), _home(model.robot, self.frame)
+        T = model.placement(frame)
+        damping = 2.0 * np.sqrt(self.stiffness * model.mass) if self.damping is None else self.damping
+        stretch = np.concatenate([T.translation - home.translation, log3(T.rotation @ home.rotation.T)])
+        twist = model.velocity(frame, ALIGNED)
+        pull = -(self.stiffness * stretch + damping * twist) * np.repeat([1.0, LEVER], 3)
+        world.wrench += model.jacobian(frame, ALIGNED).T @ pull
+
+
+@functools.lru_cache(maxsize=16)
+def _home(robot: Description, frame: str) -> SE3:
+    """Where a frame is at home."""
+    model = Model(robot)
+    model.update(robot.home, np.zeros(model.nv))
+    return model.placement(model.frame(frame)).copy()
+
+
+@dataclass(frozen=True)
 class FrictionChange(Disturbance):
     """Everything around becomes more slippery, or less.
 
@@ -241,7 +292,7 @@ class GroundTilt(Disturbance):
         """The ground itself knows how it moves; see `sot.simulation.settings`."""
 
 
-KINDS: dict[str, type[Disturbance]] = {kind.kind: kind for kind in (Push, FrictionChange, ExtraMass, GroundTilt)}
+KINDS: dict[str, type[Disturbance]] = {kind.kind: kind for kind in (Push, Hold, FrictionChange, ExtraMass, GroundTilt)}
 
 
 def checked(disturbances: object) -> tuple[Disturbance, ...]:

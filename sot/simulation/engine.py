@@ -8,13 +8,12 @@ contacts the error of a motion goes with dt² and its energy does not drift.
 
 λ are the impulses of contacts (inside their friction cones), of joint limits (≥ 0) and of friction in joints (in its
 interval), such that nothing overlaps after the step: n·v⁺ ≥ −gap/dt, or n·v⁺ ≥ 0 where it does already. So no impulse
-adds energy: λ·J v⁺ ≤ 0, and what it changes is λ·J v⁺ − ½ λᵀ J M⁻¹ Jᵀ λ. What overlaps all the same, because bodies turn
-while they move, is taken back by a displacement that adds nothing to v⁺.
+adds energy: λ·J v⁺ ≤ 0, and what it changes is λ·J v⁺ − ½ λᵀ J M⁻¹ Jᵀ λ. What overlaps all the same is taken back by a
+displacement that adds nothing to v⁺. Contacts that stay follow the turns of their bodies: their gaps at the end of the
+step are right to second order, gap + dt n·v⁺ + dt²/2 n·J̇v.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,49 +26,15 @@ from sot.model import Model
 from sot.simulation.candidates import candidates
 from sot.simulation.impulses import Impulses
 from sot.simulation.meetings import Meetings
+from sot.simulation.reports import Counters, Touch
 from sot.simulation.scene import Scene
+from sot.simulation.tables import limits, not_negative, supports
 
 ROOM = 64  # contacts at a time
 REACH = 0.002  # m; gaps that could be less than this at the end of a step are part of it
 NEAR = 0.005  # rad or m; the same for joint limits
 SLOW = 0.02  # m/s; slower contacts do not part again, whatever the restitution
 FASTEST = 1e6  # rad/s or m/s; what is faster has diverged
-
-
-@dataclass(frozen=True)
-class Touch:
-    """A contact in the last step.
-
-    Attributes:
-        name: Frame of the foot, or body.
-        thing: What it touches: an obstacle, or another body of the robot.
-        point: Where, in the world, m.
-        normal: Out of what it touches.
-        gap: Distance before the step, m.
-        force: Mean force on the robot over the step, in the world, N.
-    """
-
-    name: str
-    thing: str
-    point: np.ndarray
-    normal: np.ndarray
-    gap: float
-    force: np.ndarray
-
-
-@dataclass
-class Counters:
-    """What a simulation went through.
-
-    Attributes:
-        steps: Steps so far.
-        unconverged: Steps in which the contact solver stopped at its cap. Impulses are inside their cones even then.
-        crowded: Steps with more contacts than there is room for; those beyond were left out.
-    """
-
-    steps: int = 0
-    unconverged: int = 0
-    crowded: int = 0
 
 
 class Engine:
@@ -114,20 +79,20 @@ class Engine:
         self.model = Model(robot)
         self.model.dynamic = True
         nv = self.model.nv
-        self.damping = _not_negative(robot.joint_damping if damping is None else damping, nv, "damping")
-        self.friction = _not_negative(robot.joint_friction if friction is None else friction, nv, "friction")
+        self.damping = not_negative(robot.joint_damping if damping is None else damping, nv, "damping")
+        self.friction = not_negative(robot.joint_friction if friction is None else friction, nv, "friction")
         self.tolerance = positive(tolerance, "tolerance")
         self.candidates = candidates(self.model, bodies=bodies)
         self._name(bodies, itself)
-        self._limits, self._dry = _limits(self.model), np.flatnonzero(self.friction > 0.0)
-        self._support, self._starts = _supports(self.model)
+        self._limits, self._dry = limits(self.model), np.flatnonzero(self.friction > 0.0)
+        self._support, self._starts = supports(self.model)
         self._allocate()
         self.model.update(robot.home, np.zeros(nv))
         self._dry_scales = 1.0 / np.sqrt(np.diag(np.linalg.inv(self.model.mass_matrix)))[self._dry]
         self.reset()
 
     def _name(self, bodies: bool, itself: bool) -> None:
-        """Numbers for all that can touch: feet and bodies, or obstacles; then, for both, bodies that meet each other."""
+        """Numbers for all that can touch or be touched; behind feet and obstacles, bodies that meet each other."""
         feet, obstacles = self.candidates.names, [thing.name for thing in self.scene.obstacles]
         if not feet and obstacles and self.robot.root == "free_flyer":
             words = "it has no feet, and its bodies are left out (bodies=False)"
@@ -178,20 +143,20 @@ class Engine:
         )
         self.model.update_bias(self._middle)
         self._touch(dt)
-        limits = stepping.joint_rows(
+        near = stepping.joint_rows(
             self._limits, self.q, self._middle, dt, NEAR, self._dry, self._columns, self._signs, self._left
         )
-        joints = limits + self._dry.size
+        joints = near + self._dry.size
         size = stepping.prepare(
-            self.count, limits, joints, self._who, self._contacts, self._axes, self._support, self._starts,
+            self.count, near, joints, self._who, self._contacts, self._axes, self._support, self._starts,
             self.model.world_jacobian, self._columns, self._signs, self._left, self.damping, tau, self._nle, self.v,
-            dt, self.restitution, SLOW, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT, self._Y,
-            self._G, self._N,
+            dt, self.restitution, SLOW, self._met, self._memory, self._joint_memory, self._free, self._L, self._JT,
+            self._Y, self._G, self._N,
         )  # fmt: skip
-        self._solve(size, limits, dt)
+        self._solve(size, near, dt)
         v, moved = np.empty_like(self.v), np.empty_like(self.v)
         stepping.push(
-            self.count, limits, joints, self._who, self._columns, self._signs, dt, SLOW, self._met, self._memory,
+            self.count, near, joints, self._who, self._columns, self._signs, dt, SLOW, self._met, self._memory,
             self._joint_memory, self._free, self._middle, self._rate, self._L, self._Y, self._G, self._N, v, moved,
         )  # fmt: skip
         self._go(v, moved, dt)
@@ -213,14 +178,14 @@ class Engine:
         self.count = min(found, ROOM)
         self.counters.crowded += found > ROOM
 
-    def _solve(self, size: int, limits: int, dt: float) -> None:
+    def _solve(self, size: int, near: int, dt: float) -> None:
         lines = self._N[:, :size]
         if size:
             S, mu = self._S[: size * size].reshape(size, size), self._contacts[: self.count, op.MU]
             c = stepping.scale(self.count, size, self._dry_scales, self._G, self._N, S)
             dry = dt / c * self.friction[self._dry] / self._dry_scales
             g, guess = lines[stepping.SCALED], lines[stepping.SCALED_GUESS]
-            lines[stepping.FOUND] = c * lines[stepping.SCALE] * self.solver.solve(S, g, mu, limits, dry, guess)
+            lines[stepping.FOUND] = c * lines[stepping.SCALE] * self.solver.solve(S, g, mu, near, dry, guess)
             self.counters.unconverged += not self.solver.converged
         self.impulses = lines[stepping.FOUND].copy()
 
@@ -237,8 +202,9 @@ class Engine:
         if tau.shape != (self.model.nv,):
             raise RobotError(f"robot '{self.robot.name}': expected {self.model.nv} torques, got shape {tau.shape}")
         if not np.isfinite(tau).all():
-            bad = [f"{name} = {x}" for name, x in zip(self.model.velocity_names(), tau, strict=True) if not abs(x) < np.inf]
-            raise RobotError(f"robot '{self.robot.name}': torques that are not finite: {', '.join(bad)}")
+            names = self.model.velocity_names()
+            bad = ", ".join(f"{names[i]} = {tau[i]}" for i in np.flatnonzero(~np.isfinite(tau)))
+            raise RobotError(f"robot '{self.robot.name}': torques that are not finite: {bad}")
 
     def forces(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What touched things in the last step, where (m), and mean forces on the robot (N), in the world.
@@ -267,31 +233,3 @@ class Engine:
                 contact[op.POINT : op.NORMAL].copy(), normal, float(contact[op.GAP]), force,
             ))  # fmt: skip
         return found
-
-
-def _limits(model: Model) -> np.ndarray:
-    """Joints with limits: place in q, place in v, lower limit, upper limit."""
-    joints = [joint for joint in model.joints.values() if joint.is_scalar]
-    lower, upper = model.pin.lowerPositionLimit, model.pin.upperPositionLimit
-    found = [[j.q.start, j.v.start, lower[j.q.start], upper[j.q.start]] for j in joints]
-    return np.array(found, dtype=float).reshape(-1, stepping.LIMIT)
-
-
-def _supports(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that move each joint, one after the other, and where those of a joint begin."""
-    columns: list[int] = []
-    starts = [0, 0]
-    for joint in range(1, model.pin.njoints):
-        for index in model.pin.supports[joint]:
-            if index > 0:
-                moved = model.pin.joints[index]
-                columns += range(moved.idx_v, moved.idx_v + moved.nv)
-        starts.append(len(columns))
-    return np.array(columns, dtype=np.int64), np.array(starts, dtype=np.int64)
-
-
-def _not_negative(value: np.ndarray, size: int, where: str) -> np.ndarray:
-    numbers = vector(value, size, where)
-    if not (numbers >= 0.0).all():
-        raise ConfigError(f"{where}: expected numbers ≥ 0, got {numbers.tolist()}")
-    return numbers

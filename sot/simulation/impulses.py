@@ -1,4 +1,4 @@
-"""The door to pinocchio's constraint solvers: impulses of contacts with friction, of joint limits and of joint friction.
+"""The door to pinocchio's constraint solvers: impulses of contacts with friction, of limits and friction of joints.
 
 Find λ in K with  u = G λ + g  in the dual of K, across from each other: λ·u = 0. K is a product of circular cones,
 ‖λ_t‖ ≤ μ λ_n, of numbers ≥ 0 for joint limits, and of intervals for friction in joints. With the De Saxcé term, which

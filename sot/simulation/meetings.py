@@ -29,7 +29,9 @@ class Meetings:
         names: Of the bodies.
     """
 
-    def __init__(self, model: Model, scene: Scene, first_name: int, feet: set[int], *, bodies: bool, itself: bool) -> None:
+    def __init__(
+        self, model: Model, scene: Scene, first_name: int, feet: set[int], *, bodies: bool, itself: bool
+    ) -> None:
         """
         Args:
             model: The robot.
@@ -43,20 +45,18 @@ class Meetings:
         own: Sequence[Body] = found.bodies if found is not None else ()
         boxes = [k for k, thing in enumerate(scene.obstacles) if thing.box is not None] if bodies else []
         pairs = [pair for pair in (found.pairs if found and itself else ()) if own[pair[0]].joint != own[pair[1]].joint]
-        count = len(pairs)
-        for b, body in enumerate(own):
-            if body.joint > 0 and body.joint not in feet:
-                pairs += [(b, len(own) + k) for k in range(len(boxes))]
+        free = [b for b, body in enumerate(own) if body.joint > 0 and body.joint not in feet]
+        with_boxes = [(b, len(own) + k) for b in free for k in range(len(boxes))]
         obstacles = [(scene.obstacles[k].name, scene.obstacles[k].hull) for k in boxes]
         self.names = tuple(body.name for body in own)
-        self._distances = Distances(model, own, pairs, obstacles=obstacles, exact=True)
+        self._distances = Distances(model, own, pairs + with_boxes, obstacles=obstacles, exact=True)
         self._boxes, self._dt = np.array(boxes, dtype=np.int64), 0.0
-        self._pairs = np.zeros((len(pairs), meeting.PAIR), dtype=np.int64)
-        self._balls = np.zeros((len(pairs), 2))
-        for p, (a, b) in enumerate(pairs):
-            second = (own[b].joint, first_name + b) if p < count else (-1, boxes[b - len(own)])
-            self._pairs[p] = own[a].joint, second[0], first_name + a, second[1], KEYS + p
-            self._balls[p] = own[a].hull.radius, own[b].hull.radius if p < count else 0.0
+        hulls = [body.hull for body in own] + [hull for _, hull in obstacles]
+        self._balls = np.array([[hulls[a].radius, hulls[b].radius] for a, b in pairs + with_boxes]).reshape(-1, 2)
+        lines = [[own[a].joint, own[b].joint, first_name + a, first_name + b] for a, b in pairs]
+        lines += [[own[a].joint, -1, first_name + a, boxes[b - len(own)]] for a, b in with_boxes]
+        numbered = [[*line, KEYS + p] for p, line in enumerate(lines)]
+        self._pairs = np.array(numbered, dtype=np.int64).reshape(-1, meeting.PAIR)
 
     def forget(self) -> None:
         """Drop what earlier steps found out."""
