@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.description import Description as Description
     from sot.entry import Box as Box
     from sot.entry import Constraint as Constraint
+    from sot.entry import Load as Load
     from sot.entry import Rows as Rows
     from sot.entry import Shaper as Shaper
     from sot.entry import Tick as Tick
@@ -84,7 +85,7 @@ _HOMES = {
     "config": ("load_run",),
     "controller": ("Controller",),
     "description": ("Description",),
-    "entry": ("Box", "Constraint", "Rows", "Shaper", "Tick"),
+    "entry": ("Box", "Constraint", "Load", "Rows", "Shaper", "Tick"),
     "feature": ("Feature",),
     "gain": ("PD", "AdaptiveGain"),
     "ik": ("solve_ik", "solve_ik_batch"),

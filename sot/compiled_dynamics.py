@@ -40,7 +40,8 @@ class CompiledDynamics:
         if isinstance(block.entry, Friction):
             cone = self.dynamics.cone(block.entry.contact)
             self._problem.A[block.rows] = block.scale * cone.A
-            self._problem.lower[block.rows], self._problem.upper[block.rows] = cone.lower, cone.upper
+            self._problem.lower[block.rows] = block.scale * cone.lower
+            self._problem.upper[block.rows] = block.scale * cone.upper
             return True
         if not block.entry.limits_motors or self.dynamics.geared:
             return False

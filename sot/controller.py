@@ -18,7 +18,7 @@ from sot.gears import Following, Gears
 from sot.joint_impedance import JointImpedance, checked_impedance
 from sot.model import Model
 from sot.notices import notices_of
-from sot.phase import Phase
+from sot.phase import INFEASIBLE, Phase
 from sot.plan import Levels, Plan
 from sot.shaping import shaping_of
 from sot.solvers.choice import MEANINGS, Solver, make_solver
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sot.diagnosis.infeasibility import Report
 
 OUTPUTS: dict[str, type[Any]] = {"velocity": Velocity, "torque": Dynamics}  # what a command is → what the unknown is
-INFEASIBLE = 1e-6  # norm of the hard rows' violation from which a tick counts as infeasible
+ABSURD = 1e12  # sum of the squares of positions and velocities from which on they mean nothing; NaN is beyond, too
 
 
 @dataclass
@@ -83,7 +83,8 @@ class Controller:
             compiled: Use the compiled kernels; False takes the plain numpy definitions.
             max_iterations: Cap of the active-set loop. Where it is reached from the last tick's working set, a second
                 solve begins from nothing, unless there is a budget.
-            budget: Largest time of one solve, s.
+            budget: Largest time of one solve, s; looked at every eight iterations. The first solve of a stack, which
+                begins from nothing, is not bound by it.
             impedance: Joint stiffness and damping that are sent along with torques, for robots that want them.
         """
         if solver not in MEANINGS:
@@ -154,7 +155,9 @@ class Controller:
             self._begin(state)
         if self.output == "torque":
             tick.previous = state.v
-        if state.q.size != self.model.nq or not (tick.time > -np.inf):
+        q, v = state.q, state.v
+        fits = q.size == self.model.nq and v.size == self.model.nv
+        if not (fits and q.dot(q) + v.dot(v) < ABSURD and tick.time > -np.inf):
             self._refuse(state)
         if self._lost is not None:
             raise TaskError(
@@ -210,6 +213,8 @@ class Controller:
 
     def _solve(self, phase: Phase, tick: Tick) -> np.ndarray:
         phase.write(tick)
+        if phase.plan.nonfinite:  # a load gave no numbers
+            self.counters.nonfinite += 1
         solver = phase.solver
         outcome = phase.solve(self.max_iterations, self.budget)
         if outcome == NOT_FINITE:
@@ -217,12 +222,14 @@ class Controller:
         self.counters.iterations += solver.iterations
         if outcome == CAPPED:
             self.counters.capped += 1
-        if phase.plan.crossed or solver.hard_residual() > INFEASIBLE:
-            self._infeasible = True
+        if solver.hard_residual() > INFEASIBLE:
             phase.relieve(tick, self.max_iterations, self.budget)
         else:
             phase.relieved = False
-        return phase.used.plan.formulation.outcome(phase.used.solver.x)
+        used = phase.used
+        if phase.plan.crossed or used.plan.crossed or used.solver.hard_residual() > INFEASIBLE:
+            self._infeasible = True
+        return used.plan.formulation.outcome(used.solver.x)
 
     def _without_nonfinite(self, phase: Phase) -> int:
         """A row with NaN or infinity asks for nothing this tick; if the state itself is not finite, say so."""
@@ -258,9 +265,7 @@ class Controller:
     def gains_changed(self) -> None:
         """An entry has a new gain."""
         for phase in self.phases:
-            phase.plan.forget_gains()
-            if phase.relief is not None:
-                phase.relief.plan.forget_gains()
+            phase.forget_gains()
 
     # -- run-time changes of the stack ---------------------------------------------------------------
 
@@ -268,7 +273,9 @@ class Controller:
         levels = self._with_gears(levels)
         phase = self._version(OUTPUTS[self.output](self.model, levels), levels, start, ramp)
         if self.output == "torque" and phase.plan.boxes and isinstance(phase.solver, Lexicographic):
-            phase.relief = self._version(Dynamics(self.model, levels, motors_first=True), levels, start, ramp)
+            phase.make_relief = lambda: self._version(
+                Dynamics(self.model, levels, motors_first=True), levels, start, ramp
+            )
         return phase
 
     def _version(self, formulation: Formulation, levels: Levels, start: float, ramp: float) -> Phase:
@@ -292,7 +299,7 @@ class Controller:
         ramp = max(change.ramp for change in self.stack.changes)
         levels = self.stack.changes[-1].levels
         self.stack.changes.clear()
-        known: set[Entry] = {block.entry for phase in self.phases for block in phase.plan.blocks}
+        known = {entry for level in self._levels for entry in level}  # one that is on its way out begins anew
         for level in levels:
             for entry in level:
                 entry.work_for(self)

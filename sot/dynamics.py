@@ -11,7 +11,6 @@ cost: without it they would jump when a facet of a cone becomes active.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,10 +77,13 @@ class Dynamics:
         self.torques = np.zeros((self.size, model.nv))  # transposed: τ = x · this + h
         self.bias = np.zeros(model.nv)  # h, less known loads
         self.load = np.zeros(model.nv)
+        self._loads = {load: np.zeros(model.nv) for load in self.loads}
         self._compiled: CompiledDynamics | None = None
         self._motors, self.geared = _motors(model), bool(model.robot.mimics)
         self._free = np.flatnonzero(~model.robot.actuated & ~self._follows())  # no motor, and no gear to one
-        self._cholesky = np.zeros((self._free.size + 1, max(self._free.size, 1)))  # room for what `outcome` solves
+        alone = (self._motors[self._free] != 0.0).sum(axis=1) == 1
+        self._yielding = self._free[alone]  # those that nothing follows: what `outcome` may move by itself
+        self._cholesky = np.zeros((self._yielding.size + 1, max(self._yielding.size, 1)))  # room for that
         self._actuated = model.robot.actuated
         self.braking: np.ndarray | None = _braking(model, levels[0])
         model.dynamic = True
@@ -158,19 +160,27 @@ class Dynamics:
         self._compiled = CompiledDynamics(self, lines, problem)
         return [block for block in blocks if not self._compiled.takes(block)]
 
-    def begin(self, tick: Tick) -> None:
+    def begin(self, tick: Tick) -> list[str]:
         """Known loads; and where nothing is compiled, the equation of motion."""
         tick.contacts = self.contacts
+        broken = [load.name for load in self.loads if not self._take(load, tick)]
         if self.loads:
-            self.load[:] = 0.0
-            for load in self.loads:
-                load.begin(self.model, tick)
-                self.load += load.torques(self.model, tick)
+            self.load[:] = sum(self._loads.values())
         if self._compiled is None:
             self.torques[: self.model.nv] = self.model.mass_matrix
             self.bias[:] = self.model.bias - self.load
             for entry in (*self.contacts, *self.loops):
                 self.put_forces(entry, tick)
+        return broken
+
+    def _take(self, load: Load, tick: Tick) -> bool:
+        """Ask a load for its torques; one that gives no numbers, as a user's may, acts as it did before."""
+        load.begin(self.model, tick)
+        torques = np.asarray(load.torques(self.model, tick))
+        usable = torques.shape == (self.model.nv,) and bool(np.isfinite(torques).all())
+        if usable:
+            self._loads[load] = torques
+        return usable
 
     def put_forces(self, entry: Contact | ClosedLoop, tick: Tick) -> None:
         """What the forces of a contact or loop do to the joints: −Jᵀ."""
@@ -220,7 +230,7 @@ class Dynamics:
         if not isinstance(entry, LimitsJoints):
             return entry.box(self.model, tick)
         box = entry.joint_box(self.model)
-        return bounds(replace(box, a_max=braked(box, self.braking)), self.model.q, self.model.v, tick.dt)
+        return bounds(braked(box, self.braking), self.model.q, self.model.v, tick.dt)
 
     def fill(self, problem: Problem, AT: np.ndarray, lines: Lines, postures: Postures, boxes: Boxes, tick: Tick) -> int:
         if self._compiled is not None:
@@ -252,8 +262,8 @@ class Dynamics:
         instead: M_bb Δv̇_b = −τ_b.
         """
         outcome, nv = np.empty(2 * self.model.nv), self.model.nv
-        accelerations_and_torques(self.torques, self.bias, x, self._free, self._cholesky, outcome)
-        x[self._free] = outcome[self._free]
+        accelerations_and_torques(self.torques, self.bias, x, self._yielding, self._cholesky, outcome)
+        x[self._yielding] = outcome[self._yielding]
         if self.geared:
             outcome[nv:] = np.where(self._actuated, self._motors @ outcome[nv:], 0.0)
         return outcome
@@ -302,8 +312,12 @@ def _places(level: tuple[Entry, ...], start: int) -> tuple[dict[ClosedLoop, slic
 def _motors(model: Model) -> np.ndarray:
     """τ of motors from generalised torques: the torque of a joint that follows is felt by the one it follows."""
     motors = np.eye(model.nv)
-    for mimic in model.robot.mimics:
-        motors[model.joint(mimic.of).v, model.joint(mimic.joint).v] = mimic.ratio
+    leads = {mimic.joint: mimic for mimic in model.robot.mimics}
+    for name in leads:
+        ratio, of = 1.0, name
+        while of in leads:  # one that follows may be followed itself
+            ratio, of = ratio * leads[of].ratio, leads[of].of
+        motors[model.joint(of).v, model.joint(name).v] = ratio
     return motors
 
 

@@ -84,8 +84,8 @@ class Formulation(Protocol):
             lines: The tasks that are compiled already.
         """
 
-    def begin(self, tick: Tick) -> None:
-        """What all rows of a tick need."""
+    def begin(self, tick: Tick) -> list[str]:
+        """What all rows of a tick need. Returns the names of loads that gave nothing usable, and act as before."""
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         """Rows of an entry on x."""
@@ -141,8 +141,8 @@ class Velocity:
     def compile(self, blocks: list[Block], problem: Problem, lines: Lines) -> list[Block]:
         return blocks
 
-    def begin(self, tick: Tick) -> None:
-        """Rows need nothing but the model."""
+    def begin(self, tick: Tick) -> list[str]:
+        return []
 
     def rows(self, entry: Entry, tick: Tick) -> Rows:
         return asked(entry, lambda: entry.rows(self.model, tick), self.size)

@@ -171,11 +171,9 @@ class Plan:
     def write(self, tick: Tick) -> None:
         """Rows, bounds and metric at the model's state."""
         self.written = (tick.time, tick.dt, tick.previous)
-        if self.nonfinite:
-            self.nonfinite = []
         if tick.dt != self._dt:
             self._set_dt(tick.dt)
-        self.formulation.begin(tick)
+        self.nonfinite = self.formulation.begin(tick)
         self.lines.refresh(tick)
         self.postures.refresh(tick)
         self.crossed = self.formulation.fill(

@@ -19,6 +19,7 @@ from sot.features.joints import JointPosture
 from sot.gain import AdaptiveGain, Gain, decay, stiffness_and_damping
 from sot.gears import Following
 from sot.kernels import assembly as op
+from sot.kernels.limits import ROWS as LIMIT_ROWS
 from sot.model import Model
 from sot.rolling_contact import RollingContact
 from sot.task import FeatureTask, Task
@@ -242,13 +243,19 @@ class Boxes:
         """Pack the limits into arrays."""
         n, boxes = self.model.nv, self._boxes
         self.index = np.array([box.q_index for box in boxes], dtype=np.int64).reshape(-1, n)
-        limits = [[box.q_lower, box.q_upper, box.v_max, braked(box, self._braking), box.rate] for box in boxes]
-        self.limits = np.array(limits, dtype=float).reshape(-1, 5, n)
+        self.limits = np.array([_limit_rows(braked(box, self._braking)) for box in boxes]).reshape(-1, LIMIT_ROWS, n)
         self._rates = self.limits[:, -1].copy()
 
     def set_dt(self, dt: float) -> None:
         """The dampers' rates in discrete time."""
         self.limits[:, -1] = -np.expm1(-self._rates * dt) / dt
+
+
+def _limit_rows(box: JointBox) -> list[np.ndarray]:
+    """What the kernel knows of a box."""
+    braking = box.a_max if box.braking is None else box.braking
+    hardest = np.full(box.size, np.inf) if box.hardest is None else box.hardest
+    return [box.q_lower, box.q_upper, box.v_max, box.a_max, braking, hardest, box.rate]
 
 
 def _is_plain(kind: type, base: type, laws: tuple[str, ...]) -> bool:

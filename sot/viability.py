@@ -19,7 +19,7 @@ limit for another. The textbook v ≤ √(2 a d) is the curve for dt → 0, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class JointBox:
         v_max: Largest speed, rad/s or m/s; inf where there is none.
         a_max: Largest acceleration and deceleration, rad/s² or m/s²; inf where there is none.
         rate: λ of the damper, 1/s; inf may use up the whole distance in one tick.
+        braking: Deceleration that is counted on in front of position limits, where it is not `a_max`; None: it is.
+        hardest: Deceleration that is asked for of a joint that is too fast all the same; None: whatever it takes.
     """
 
     q_index: np.ndarray
@@ -48,6 +50,8 @@ class JointBox:
     v_max: np.ndarray
     a_max: np.ndarray
     rate: np.ndarray
+    braking: np.ndarray | None = None
+    hardest: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -72,7 +76,7 @@ class Explanation:
         upper: Upper bound of v.
         lower_kind: Which limit set the lower bound: an index into `KINDS`.
         upper_kind: Which limit set the upper bound.
-        repaired: True where limits contradict each other, and both bounds were moved to one point.
+        repaired: True where limits contradict each other, and bounds were moved.
     """
 
     lower: np.ndarray
@@ -82,11 +86,16 @@ class Explanation:
     repaired: np.ndarray
 
 
-def braked(box: JointBox, braking: np.ndarray | None) -> np.ndarray:
-    """Accelerations of a box; where it has none but a position limit, joints brake with `braking`, if that is known."""
+HARDEST = 2.0  # times what is counted on
+
+
+def braked(box: JointBox, braking: np.ndarray | None) -> JointBox:
+    """The same where joints without an acceleration limit brake with so much, if that is known."""
     if braking is None:
-        return box.a_max
-    return np.where(np.isinf(box.a_max) & (box.q_index >= 0), braking, box.a_max)
+        return box
+    by_motor = np.isinf(box.a_max) & (box.q_index >= 0)
+    hardest = np.where(by_motor, HARDEST * braking, np.inf)
+    return replace(box, braking=np.where(by_motor, braking, box.a_max), hardest=hardest)
 
 
 def bounds(box: JointBox, q: np.ndarray, previous: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +116,12 @@ def explain_bounds(box: JointBox, q: np.ndarray, previous: np.ndarray, dt: float
     position = np.where(box.q_index >= 0, q[box.q_index], 0.0)
     down, lower_kind = _side(box, position - box.q_lower, dt)
     upper, upper_kind = _side(box, box.q_upper - position, dt)
-    lower = -down
+    lower, too_fast = -down, np.zeros(box.size, dtype=bool)
+    if box.hardest is not None:  # a joint that is too fast brakes with all it has
+        low, high = previous + box.hardest * dt, previous - box.hardest * dt
+        rounding = ROUNDING * (1.0 + np.abs(previous))
+        too_fast = (lower - low > rounding) | (high - upper > rounding)
+        lower, upper = np.minimum(lower, low), np.maximum(upper, high)
     slowest, fastest = previous - box.a_max * dt, previous + box.a_max * dt
     lower, lower_kind = _tighter(lower, lower_kind, slowest, slowest > lower)
     upper, upper_kind = _tighter(upper, upper_kind, fastest, fastest < upper)
@@ -116,7 +130,7 @@ def explain_bounds(box: JointBox, q: np.ndarray, previous: np.ndarray, dt: float
     # What a motor cannot do comes before what it should not do; without such a limit nobody is right.
     meeting = np.clip(0.5 * (lower[crossed] + upper[crossed]), slowest[crossed], fastest[crossed])
     lower[crossed] = upper[crossed] = meeting
-    return Explanation(lower, upper, lower_kind, upper_kind, repaired)
+    return Explanation(lower, upper, lower_kind, upper_kind, repaired | too_fast)
 
 
 def _tighter(
@@ -130,7 +144,8 @@ def _side(box: JointBox, distance: np.ndarray, dt: float) -> tuple[np.ndarray, n
     """Largest velocity towards a limit that is `distance` away, and which limit sets it. Negative outside."""
     d = np.where(box.q_index >= 0, distance, np.inf)
     # From outside a joint comes back at the damper's rate, but not faster than its speed limit.
-    v = np.maximum(approach(d, box.a_max, box.rate, dt), -box.v_max)
+    deceleration = box.a_max if box.braking is None else box.braking
+    v = np.maximum(approach(d, deceleration, box.rate, dt), -box.v_max)
     kind = np.where(v <= box.v_max, POSITION, VELOCITY)
     v = np.minimum(v, box.v_max)
     return v, np.where(v < np.inf, kind, NONE)

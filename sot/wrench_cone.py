@@ -7,6 +7,7 @@ w = B y with fewer numbers y; with the normal force at 1 the cone is a polytope,
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,14 +56,21 @@ class WrenchCone:
 
 
 def wrench_cone(points: np.ndarray, normal: np.ndarray, friction: float, facets: int) -> WrenchCone:
+    """The cone of a set of points, made once: see `_wrench_cone`."""
+    return _wrench_cone(points.tobytes(), normal.tobytes(), friction, facets)
+
+
+@functools.lru_cache(maxsize=256)
+def _wrench_cone(given: bytes, direction: bytes, friction: float, facets: int) -> WrenchCone:
     """The cone of a set of points.
 
     Args:
-        points: In the frame of the contact, m, shape (k, 3).
-        normal: Unit normal of the surface, towards the robot.
+        given: Points in the frame of the contact, m, shape (k, 3), as bytes: what is remembered needs a hash.
+        direction: Unit normal of the surface, towards the robot, as bytes.
         friction: Friction coefficient.
         facets: Edges of the pyramid in each point's friction cone.
     """
+    points, normal = np.frombuffer(given).reshape(-1, 3), np.frombuffer(direction)
     R = _axes(normal)
     centre = points.mean(axis=0)
     turns = _torque_axes(points - centre, R)

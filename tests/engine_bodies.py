@@ -74,9 +74,7 @@ def world_velocity(engine):
 def energy(engine):
     """Kinetic plus potential, J."""
     model, data = engine.robot.pin_model, engine.robot.pin_model.createData()
-    return pin.computeKineticEnergy(model, data, engine.q, engine.v) + pin.computePotentialEnergy(
-        model, data, engine.q
-    )
+    return pin.computeKineticEnergy(model, data, engine.q, engine.v) + pin.computePotentialEnergy(model, data, engine.q)
 
 
 def thrown(robot, seed=0, height=0.3, **options):

@@ -207,7 +207,11 @@ def test_both_ways_to_fill_a_plan_agree_at_torque_level(name, meaning):
 @pytest.mark.parametrize("meaning", ["hierarchical", "weighted"])
 @pytest.mark.parametrize("name", ["talos", "solo12", "g1", "panda"])
 def test_both_kernels_give_the_same_torques(name, meaning):
-    """Along a closed loop in which cones come to their limits; each kernel is warm from its own past."""
+    """Along a closed loop in which cones come to their limits; each kernel is warm from its own past.
+
+    Where two facets of a cone tie, either may be in the working set: the other is then kept to 1e-9 only, the tolerance
+    of rows, and torques to a few times that.
+    """
     robot = load(name)
     frame = frame_of(robot)
 
@@ -222,12 +226,19 @@ def test_both_kernels_give_the_same_torques(name, meaning):
 
     fast, slow = controller(True), controller(False)
     q, v = robot.home, np.zeros(fast.model.nv)
-    active = 0
+    active = ties = 0
     for k in range(60):
         state = State(k * 5e-3, q, v)
         command, other = fast.step(state), slow.step(state)
-        np.testing.assert_allclose(command.tau, other.tau, rtol=0.0, atol=1e-9 * (1.0 + np.abs(other.tau).max()))
-        np.testing.assert_allclose(command.v, other.v, rtol=0.0, atol=1e-9 * (1.0 + np.abs(other.v).max()))
+        apart = max(
+            np.abs(command.tau - other.tau).max() / (1.0 + np.abs(other.tau).max()),
+            np.abs(command.v - other.v).max() / (1.0 + np.abs(other.v).max()),
+        )
+        if np.array_equal(fast.solver.status, slow.solver.status):
+            assert apart <= 1e-9
+        assert apart <= 5e-8
+        ties += apart > 1e-9
         active += np.count_nonzero(np.abs(fast.solver.status) == 1)
         q, v = command.q, command.v
+    assert ties <= 5
     assert active > 0 or name in ("solo12", "panda")  # the limits took part

@@ -105,7 +105,7 @@ def thrown(kind, gap=0.5, speed=1.2, scale=0.12, dt=1e-3, seconds=1.0, **options
 
 def test_weak_motors_brake_in_time():
     """With motors that have just enough left for it, the barrier keeps the margin; rows on the velocity do not."""
-    weak = {"scale": 0.5, "gap": 0.3, "speed": 1.4, "seconds": 0.6}
+    weak = {"scale": 0.25, "gap": 0.3, "speed": 1.4, "seconds": 0.6}
     distances, controller = thrown(Collisions, **weak)
     assert distances.min() >= MARGIN - 1e-3 and controller.counters.infeasible == 0
     distances, controller = thrown(AsAtVelocityLevel, influence=0.03, rate=100.0, **weak)

@@ -284,3 +284,56 @@ def test_motors_come_before_joint_limits_that_they_cannot_keep():
     needed = pin.rnea(robot.pin_model, robot.pin_model.createData(), controller.model.q, controller.model.v,
                       acceleration(controller))  # fmt: skip
     assert np.abs(needed - command.tau)[:7].max() < 1e-9 * robot.mass * 9.81  # and what it plans is what happens
+
+
+def test_joint_limits_leave_motors_free_away_from_them():
+    """A stiff posture far from all limits gets what it asks for; in front of a limit joints brake with all they have."""
+    robot = load("panda", lock=["panda_finger_joint*"])
+    q = robot.home.copy()
+    q[1] += 0.2
+    stack = sot.Stack([JointLimits(), TorqueLimits()], [Posture(gain=15.0)])
+    controller = sot.Controller(robot, stack, output="torque", dt=1e-3)
+    controller.step(State(0.0, q, np.zeros(7)))
+    pole = np.exp(-15.0 * 1e-3)
+    assert acceleration(controller)[1] == pytest.approx(-(((1.0 - pole) / 1e-3) ** 2) * 0.2, rel=1e-6)
+
+
+class Broken(sot.Load):
+    """A load whose sensor breaks after a while."""
+
+    kind = "broken"
+
+    def torques(self, model, tick):
+        return np.full(model.nv, 0.5 if tick.time < 5e-3 else np.nan)
+
+
+def test_a_load_that_gives_no_numbers_acts_as_before():
+    robot = load("ur5")
+    controller = sot.Controller(robot, sot.Stack([Broken()], [Posture()]), output="torque")
+    commands = [controller.step(State(1e-3 * k, robot.home, np.zeros(6))) for k in range(8)]
+    assert np.isfinite(commands[-1].tau).all() and controller.counters.nonfinite == 3
+    np.testing.assert_allclose(commands[-1].tau, commands[0].tau, atol=1e-9)
+
+
+@pytest.mark.parametrize("v", [np.full(6, 1e100), np.full(6, np.nan), np.zeros(5)], ids=["absurd", "nan", "short"])
+def test_states_that_mean_nothing_are_refused(v):
+    robot = load("ur5")
+    controller = sot.Controller(robot, sot.Stack([], [Posture()]), output="torque")
+    controller.step(State(0.0, robot.home, np.zeros(6)))
+    with pytest.raises(sot.errors.RobotError, match="does not fit"):
+        controller.step(State(1e-3, robot.home, v))
+
+
+def test_a_contact_that_comes_back_holds_where_it_is_now():
+    """Taken away, moved and put back while its ramp still runs."""
+    robot = load("solo12")
+    contacts = [Contact(foot.frame) for foot in robot.feet]
+    controller = sot.Controller(robot, sot.Stack(contacts, [Posture()]), output="torque")
+    controller.step(State(0.0, robot.home, np.zeros(18)))
+    controller.stack.remove(contacts[0].name, ramp=0.3)
+    q = robot.home.copy()
+    q[7] += 0.1
+    controller.step(State(1e-3, q, np.zeros(18)))
+    controller.stack.push(contacts[0], level=0, ramp=0.3)
+    controller.step(State(2e-3, q, np.zeros(18)))
+    assert np.linalg.norm(contacts[0].error(controller.model)) < 1e-12

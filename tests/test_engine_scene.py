@@ -65,6 +65,53 @@ def measure(shape, p):
     return contacts[0, [op.GAP, op.NORMAL, op.NORMAL + 1, op.NORMAL + 2]]
 
 
+def on_plane(points):
+    """Contact points of a flat body on the ground."""
+    who, contacts = np.zeros((64, op.WHO), dtype=np.int64), np.zeros((64, op.CONTACT))
+    groups, still = np.zeros((1, op.GROUP)), np.array([[1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]])
+    groups[0, [op.LAST, op.RADIUS]] = len(points), 2.0
+    balls, zero = np.column_stack([points, np.zeros(len(points)), np.ones(len(points))]), np.zeros((1, 6))
+    shapes = Scene([ground()]).shapes
+    count = op.detect(balls, groups, shapes, still, zero, zero, np.zeros(3), DT, 2e-3, who, contacts)
+    return contacts[:count, op.POINT : op.NORMAL]
+
+
+def test_a_few_corners_stand_for_many():
+    """Of 48 corners of a disc eight are left; of a rectangle with points along its sides, all corners and some more."""
+    rng = np.random.default_rng(0)
+    turns = np.linspace(0.0, 2.0 * np.pi, 48, endpoint=False)
+    disc = np.column_stack([np.cos(turns), np.sin(turns), 1e-9 * rng.normal(size=48)])
+    found = on_plane(disc)
+    assert len(found) == 8
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=0.05)
+    for angle in rng.uniform(0.0, np.pi, 50):
+        sides = np.array([[x, y] for x in np.linspace(-0.5, 0.5, 7) for y in (-0.1, 0.1)])
+        R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        points = np.column_stack([sides @ R.T, np.zeros(len(sides))])
+        found = on_plane(points)
+        assert len(found) <= 8
+        for corner in points[[0, 1, -2, -1]]:
+            assert np.linalg.norm(found - corner, axis=1).min() < 1e-9
+
+
+def test_a_base_that_drives_is_not_braked_by_the_floor_it_stands_in():
+    """Tiago's base cannot leave the ground: nothing is known of the force under it, so there is no friction."""
+    robot = load("tiago")
+    simulation, nv = Engine(robot, Scene([ground()])), robot.pin_model.nv
+    speed = np.zeros(nv)
+    speed[0] = 0.3
+    start = robot.home.copy()
+    simulation.reset(start, speed)
+    data = robot.pin_model.createData()
+    touched = 0
+    for _ in range(300):
+        held = pin.rnea(robot.pin_model, data, simulation.q, np.zeros(nv), np.zeros(nv))
+        simulation.step(held, DT)
+        touched += simulation.count > 0
+    assert touched > 0
+    assert simulation.v[0] == pytest.approx(0.3, abs=1e-3)
+
+
 def test_a_block_stands_on_a_box(tmp_path):
     scene = Scene([ground(), Obstacle("table", box=[1.0, 1.0, 0.4], at=[0.0, 0.0, 0.2])])
     simulation = engine(block(tmp_path), scene)
@@ -180,6 +227,7 @@ def test_a_belt_carries_a_block_along(tmp_path):
 
 def test_a_lift_carries_a_block_up(tmp_path):
     """A lift with acceleration a: force m (g + a), and the block stays on it."""
+
     def height(time):
         return [0.0, 0.0, -0.1 + 0.5 * time * time]
 
@@ -299,5 +347,3 @@ def test_what_an_engine_refuses(tmp_path):
         Scene([ground(), ground()])
     with pytest.raises(SotError, match="expected 7"):
         engine(robot).reset(np.zeros(3))
-
-

@@ -102,7 +102,7 @@ class Touching:
     """All contacts at the model's state, their forces stacked in y.
 
     Forces that neither the motion nor a cone decides are those of the smallest Σ kₗ/sₗ ‖fᵢ‖² over the forces fᵢ at all
-    points, with kₗ points and the share sₗ of limb l: as if each limb stood on springs that are together as stiff as$
+    points, with kₗ points and the share sₗ of limb l: as if each limb stood on springs that are together as stiff as
     its share. In coordinates z, y = scale · z, that sum is ‖z‖².
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -114,7 +114,8 @@ class Limits:
         for side, room, sign in (("lower", room_below, -1.0), ("upper", room_above, 1.0)):
             gap = self._gap(table, room, sign)
             for c in np.flatnonzero((room < -OUTSIDE) | (repaired & (gap > 0.0))):
-                found.append(self._limit_clash(name, int(c), side, float(room[c]), float(gap[c])))
+                brake = KINDS[3] if np.isfinite(table.a_max[c]) else "motor"
+                found.append(self._limit_clash(name, int(c), side, float(room[c]), float(gap[c]), brake))
         return found
 
     def _gap(self, table: JointBox, room: np.ndarray, sign: float) -> np.ndarray:
@@ -122,23 +123,26 @@ class Limits:
 
         It should obey v ≤ curve(room), but its acceleration limit forces v ≥ v_before − a dt.
         """
-        curve = np.maximum(approach(room, table.a_max, table.rate, self.tick.dt), -table.v_max)
+        deceleration = table.a_max if table.braking is None else table.braking
+        curve = np.maximum(approach(room, deceleration, table.rate, self.tick.dt), -table.v_max)
         allowed = np.minimum(curve, table.v_max)
-        return sign * self.tick.previous - table.a_max * self.tick.dt - allowed
+        hardest = table.a_max if table.hardest is None else np.minimum(table.a_max, table.hardest)
+        return sign * self.tick.previous - hardest * self.tick.dt - allowed
 
-    def _limit_clash(self, name: str, c: int, side: str, room: float, gap: float) -> Clash:
+    def _limit_clash(self, name: str, c: int, side: str, room: float, gap: float, what: str) -> Clash:
+        """A joint that its brake, `what`, cannot stop in time."""
         joint, unit = self.joints[c], self.units[c]
-        brake = f"{name}: {KINDS[3]} of {joint}"
+        brake = f"{name}: {what} of {joint}"
         rounding = ROUNDING * (1.0 + abs(float(self.tick.previous[c])))
         if room < -OUTSIDE:
             text = f"{name}: {joint} is {-room:.3g} {unit} outside its {side} {KINDS[POSITION]}"
             if gap <= rounding:
                 return Clash(name, (joint,), -room, unit, (), text)
-            text += f", and its acceleration limit keeps it {gap:.3g} {unit}/s from the speed of its way back"
+            text += f", and its {what} keeps it {gap:.3g} {unit}/s from the speed of its way back"
             return Clash(name, (joint,), -room, unit, (brake,), text)
         text = (
             f"{name}: {joint} is {gap:.3g} {unit}/s too fast for its {side} limit, "
-            "and its acceleration limit lets it brake no harder"
+            f"and its {what} lets it brake no harder"
         )
         return Clash(name, (joint,), gap, f"{unit}/s", (brake,), text)
 
@@ -177,7 +181,7 @@ def _table(box: Box, model: Model, braking: np.ndarray | None) -> JointBox | Non
     if joint_box is None:
         return None
     table: JointBox = joint_box(model)
-    return replace(table, a_max=braked(table, braking))
+    return braked(table, braking)
 
 
 def velocity_units(model: Model) -> list[str]:

@@ -7,7 +7,8 @@ import math
 from sot.kernels.compiler import kernel
 from sot.viability import OUTSIDE, ROUNDING
 
-Q_LOWER, Q_UPPER, V_MAX, A_MAX, RATE = range(5)  # rows of a limit table
+Q_LOWER, Q_UPPER, V_MAX, A_MAX, BRAKING, HARDEST, RATE = range(7)  # rows of a limit table, see `JointBox`
+ROWS = 7
 
 
 @kernel
@@ -36,7 +37,7 @@ def brake(d, rate, a, dt):
 def joint_bounds(q_index, limits, q, previous, dt, x_lower, x_upper):
     """Intersect x_lower, x_upper with the box of each limit table; returns the number of crossed bounds.
 
-    q_index has shape (boxes, nv), limits (boxes, 5, nv). Its last row holds the damper's rate in discrete time,
+    q_index has shape (boxes, nv), limits (boxes, 7, nv). Its last row holds the damper's rate in discrete time,
     k = (1 − exp(−λ dt)) / dt.
     """
     nv = x_lower.size
@@ -52,11 +53,15 @@ def joint_bounds(q_index, limits, q, previous, dt, x_lower, x_upper):
                 rate = limits[k, RATE, c]
                 position = q[q_index[k, c]]
                 crossed += position > limits[k, Q_UPPER, c] + OUTSIDE or position < limits[k, Q_LOWER, c] - OUTSIDE
-                high = min(high, max(brake(limits[k, Q_UPPER, c] - position, rate, a, dt), -v_max))
-                low = max(low, min(-brake(position - limits[k, Q_LOWER, c], rate, a, dt), v_max))
+                braking = limits[k, BRAKING, c]
+                high = min(high, max(brake(limits[k, Q_UPPER, c] - position, rate, braking, dt), -v_max))
+                low = max(low, min(-brake(position - limits[k, Q_LOWER, c], rate, braking, dt), v_max))
+            rounding = ROUNDING * (1.0 + abs(previous[c]))
+            hardest = limits[k, HARDEST, c] * dt
+            crossed += low - previous[c] - hardest > rounding or previous[c] - hardest - high > rounding
+            low, high = min(low, previous[c] + hardest), max(high, previous[c] - hardest)
             slow, fast = previous[c] - a * dt, previous[c] + a * dt
             low, high = max(low, slow), min(high, fast)
-            rounding = ROUNDING * (1.0 + abs(previous[c]))
             if low > high:
                 crossed += low - high > rounding
                 low = high = min(max(0.5 * (low + high), slow), fast)

@@ -11,7 +11,7 @@ import math
 from sot.kernels.cholesky import backward, delassus, factor, forward, spread
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.linear import dot
-from sot.kernels.touch import CURVE, GAP, JOINT, KEY, MU, NORMAL, POINT, SURFACE, THING, across
+from sot.kernels.touch import CURVE, GAP, JOINT, KEY, NORMAL, POINT, SURFACE, THING, across
 
 # Lines of N: distance that is left; velocity of what is touched; velocity before the step, of normals and limits, in
 # the axes of the middle of the last step, to which it belongs; velocity that is allowed; g, J v_free without these two;
@@ -26,8 +26,7 @@ AT_LOW, AT_HIGH, RUBS = range(3)  # impulses that are remembered of a joint
 OUT, OUT_SPEED = 0.2, 0.2  # part of a penetration that is taken back in a step, at most so fast, m/s or rad/s
 SLOP = 1e-7  # m or rad; penetrations up to this are left alone
 SWEEPS = 10  # over the rows, to take penetrations back
-STIFF = 1e-9  # where the normal of a contact moves less than this against its tangents, nothing is known of its force
-TINY = 1e-12
+TINY = 1e-12  # 1/kg; least mobility of a contact
 
 
 @entry_kernel
@@ -107,7 +106,6 @@ def prepare(
         N[GUESS, i] = joint_memory[columns[k], _kind(k, limits, signs)]
     size = 3 * count + joints
     delassus(L, JT, Y, size, G)
-    _without_stiff(count, G, contacts)
     for i in range(size):
         N[FREE, i] = dot(JT[i], free, v.size) - N[THEIRS, i] - N[ALLOWED, i]
     return size
@@ -153,15 +151,6 @@ def _contact_numbers(c, axes, place, memory, restitution, dt, i, N):
     if place >= 0 and restitution * memory[place, HIT] < 0.0:
         N[PARTS, i + 2] = 1.0
         N[ALLOWED, i + 2] = -restitution * memory[place, HIT]
-
-
-@kernel
-def _without_stiff(count, G, contacts):
-    """No friction where nothing can move along the normal: a base that drives cannot leave the floor it stands in."""
-    for i in range(count):
-        n = 3 * i + 2
-        if not G[n, n] > STIFF * (G[n - 2, n - 2] + G[n - 1, n - 1]):
-            contacts[i, MU] = 0.0
 
 
 @kernel

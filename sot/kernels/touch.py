@@ -46,9 +46,7 @@ def detect(balls, groups, shapes, oMi, twists, turns, gravity, dt, reach, who, c
             if distance(shapes[s], cx, cy, cz)[0] > near:
                 continue
             start = min(count, contacts.shape[0])
-            count = _corners(
-                balls, group, T, twist, turn, gravity, shapes[s], s, dt, reach, who, contacts, count
-            )
+            count = _corners(balls, group, T, twist, turn, gravity, shapes[s], s, dt, reach, who, contacts, count)
             if group[SOLE] == 0.0 and count <= contacts.shape[0]:
                 count = _thinned(who, contacts, start, count)
     return count

@@ -138,9 +138,7 @@ class Engine:
         """
         self._check(tau, dt)
         self.model.update(self.q, self.v)
-        stepping.fall(
-            self._M, self.damping, tau, self._nle, self.v, dt, self._rate, self._L, self._free, self._middle
-        )
+        stepping.fall(self._M, self.damping, tau, self._nle, self.v, dt, self._rate, self._L, self._free, self._middle)
         self.model.update_bias(self._middle)
         self._touch(dt)
         near = stepping.joint_rows(
@@ -172,9 +170,7 @@ class Engine:
                 self.candidates.balls, self.candidates.groups, self.scene.shapes, self.model.joint_placements,
                 self._twists, dt, REACH, self._who, self._contacts, found, self._scratch,
             )  # fmt: skip
-        found = self._meetings.add(
-            self.model, self._twists, self.scene, dt, REACH, self._who, self._contacts, found
-        )
+        found = self._meetings.add(self.model, self._twists, self.scene, dt, REACH, self._who, self._contacts, found)
         self.count = min(found, ROOM)
         self.counters.crowded += found > ROOM
 

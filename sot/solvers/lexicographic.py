@@ -66,6 +66,11 @@ class Lexicographic:
         else:
             self.outcome, self.iterations = definition.solve(self.problem, self.strict, self.x, self.status, cap)
 
+    @property
+    def locked(self) -> int:
+        """How many constraints the cycling guard held in the last solve."""
+        return int(self._info[1]) if self.compiled else 0
+
     def hard_residual(self) -> float:
         """Norm of the violation of the hard levels."""
         if self.compiled and self.outcome == OPTIMAL and self.strict > 0:
