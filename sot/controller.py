@@ -186,7 +186,7 @@ class Controller:
     @property
     def warnings(self) -> tuple[Notice, ...]:
         """What is worth a warning about the newest version of the stack; see `sot.notices`."""
-        return notices_of(self.formulation)
+        return notices_of(self.formulation, self.meaning)
 
     def explain(self) -> Explanation:
         """The last tick, level by level: rank, residual, active limits, and who blocks whom."""

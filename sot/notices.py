@@ -10,15 +10,21 @@ if TYPE_CHECKING:
     from sot.closed_form.notice import Notice
 
 
-def notices_of(formulation: Formulation) -> tuple[Notice, ...]:
-    """Warnings about a version of a stack.
+def notices_of(formulation: Formulation, meaning: str) -> tuple[Notice, ...]:
+    """Warnings about a version of a stack, at torque level.
 
-    At torque level a free base without any contact is one: nothing can hold it, and whatever the command, its centre of
-    mass falls. A robot in flight means it so; where there is no gravity nothing falls.
+    A free base without any contact is one: nothing can hold it, and whatever the command, its centre of mass falls. A
+    robot in flight means it so; where there is no gravity nothing falls. The meaning `nullspace` is another where there
+    are contacts: it knows equalities only.
     """
     contacts, model = formulation.contacts, formulation.model
-    if contacts is None or len(contacts) or model.robot.root != "free_flyer" or not model.pin.gravity.linear.any():
+    if contacts is None:
         return ()
     from sot.closed_form.notice import Notice
 
-    return (Notice("no contact", None, 0.0, 1.0, "contacts"),)
+    found = []
+    if not len(contacts) and model.robot.root == "free_flyer" and model.pin.gravity.linear.any():
+        found.append(Notice("no contact", None, 0.0, 1.0, "contacts"))
+    if len(contacts) and meaning == "nullspace":
+        found.append(Notice("cones not kept", None, 0.0, 1.0, "nullspace"))
+    return tuple(found)

@@ -10,7 +10,7 @@ import sot
 from sot.config import parse_run
 from sot.errors import ConfigError, ModelError
 from sot.robots import Simulated, load
-from sot.simulation import ExtraMass, FrictionChange, GroundTilt, Push
+from sot.simulation import ExtraMass, FrictionChange, GroundTilt, Hold, Push
 from sot.state import Command
 
 G = 9.81
@@ -148,7 +148,7 @@ def test_what_does_not_fit_the_robot_is_refused(brick):
         simulated(brick, Push(1.0, "blok", force=[1.0, 0.0, 0.0]))
     with pytest.raises(ConfigError, match="no ground that could tilt"):
         simulated(brick, GroundTilt(1.0, [0.1, 0.0]), ground=False)
-    with pytest.raises(ConfigError, match="disturbances: expected a list of Push, FrictionChange"):
+    with pytest.raises(ConfigError, match="disturbances: expected a list of Push, Hold, FrictionChange"):
         Simulated(brick, disturbances=["push"])
 
 
@@ -193,3 +193,14 @@ def test_a_file_and_python_say_the_same():
 def test_mistakes_in_files_are_named_with_their_line(old, new, said):
     with pytest.raises(ConfigError, match=said):
         parse_run(FILE.replace(old, new))
+
+
+def test_a_hand_holds_the_robot_and_lets_go(brick):
+    """Off the ground it hangs by m g / K below its home; then it falls."""
+    K = 5000.0
+    robot = simulated(brick, Hold(0.0, "block", duration=2.0, stiffness=K), ground=False)
+    start = robot.truth().q[2]
+    hanging = wait(robot, 2.0)
+    assert start - hanging.q[2] == pytest.approx(MASS * G / K, rel=1e-3)
+    falling = wait(robot, 0.1)
+    assert falling.v[2] == pytest.approx(-G * 0.1, rel=1e-2)

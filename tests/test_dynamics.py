@@ -287,7 +287,7 @@ def test_motors_come_before_joint_limits_that_they_cannot_keep():
 
 
 def test_joint_limits_leave_motors_free_away_from_them():
-    """A stiff posture far from all limits gets what it asks for; in front of a limit joints brake with all they have."""
+    """A stiff posture far from all limits gets what it asks for."""
     robot = load("panda", lock=["panda_finger_joint*"])
     q = robot.home.copy()
     q[1] += 0.2

@@ -17,6 +17,7 @@ from sot.support_polygon import horizontal_axes, support_polygon
 
 SENTENCES = {
     "no contact": "nothing touches, and the base is free",
+    "cones not kept": "'{unit}' knows equalities only, forces may leave their cones; take 'hierarchical' or 'weighted'",
     "pulling": "pushes with {value:.4g} {unit}, at least {limit:.4g} {unit} is possible",
     "overloaded": "pushes with {value:.4g} {unit}, at most {limit:.4g} {unit} is allowed",
     "slipping": "needs {value:.4g} {unit} of friction along the surface, which gives {limit:.4g} {unit}",

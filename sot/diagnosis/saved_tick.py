@@ -174,7 +174,7 @@ def _capture(controller: Controller, phase: Phase, share: float) -> SavedTick:
         time=tick.time,
         dt=tick.dt,
         share=share,
-        warnings=tuple(notice.text for notice in notices_of(plan.formulation)),
+        warnings=tuple(notice.text for notice in notices_of(plan.formulation, controller.meaning)),
     )
 
 

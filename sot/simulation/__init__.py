@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sot.simulation.disturbances import ExtraMass as ExtraMass
     from sot.simulation.disturbances import FrictionChange as FrictionChange
     from sot.simulation.disturbances import GroundTilt as GroundTilt
+    from sot.simulation.disturbances import Hold as Hold
     from sot.simulation.disturbances import Push as Push
     from sot.simulation.sensors import Sensors as Sensors
     from sot.simulation.settings import Simulation as Simulation
@@ -24,6 +25,7 @@ _HOMES = {
     "ExtraMass": "disturbances",
     "FrictionChange": "disturbances",
     "GroundTilt": "disturbances",
+    "Hold": "disturbances",
     "Push": "disturbances",
     "Sensors": "sensors",
     "Simulation": "settings",

@@ -99,8 +99,9 @@ class Viewer:
     def watch(self, robot: object) -> None:
         """Show from now on what a robot sketches beside the tasks, as a simulated one does."""
         self._beside = [robot] if isinstance(robot, Sketching) else []
-        with self._lock:  # a slope is sketched, and a level floor would cut through it
-            self._page.property(f"{ROOT}/floor", "visible", not getattr(robot, "ground_slopes", False))
+        with self._lock:
+            if not self._is_closed():  # a slope is sketched, and a level floor would cut through it
+                self._page.property(f"{ROOT}/floor", "visible", not getattr(robot, "ground_slopes", False))
 
     def observe(self, state: State, command: Command, controller: Controller) -> None:
         """Show a tick, if a picture is due and the server has taken in the last one.
