@@ -11,10 +11,23 @@ def _numbers(size: int) -> str:
     return "1 number" if size == 1 else f"{size} numbers"
 
 
+def numbers(value: object) -> np.ndarray:
+    """An array of numbers. True and false are none, although numpy takes them for 1 and 0; raises a TypeError."""
+    if _has_boolean(value):
+        raise TypeError("true and false are no numbers")
+    return np.array(value, dtype=float)
+
+
+def _has_boolean(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_boolean(item) for item in value)
+    return isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype == bool)
+
+
 def vector(value: object, size: int, where: str, *, repeat: bool = True) -> np.ndarray:
     """A finite vector of the given size; a single number is repeated, unless `repeat` is off."""
     try:
-        array = np.array(value, dtype=float)
+        array = numbers(value)
     except (TypeError, ValueError):
         raise TaskError(f"{where}: expected {_numbers(size)}, got {value!r}") from None
     if array.ndim == 0 and (repeat or size == 1):

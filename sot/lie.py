@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pinocchio import SE3, Motion, exp3, exp6, log6, skew
 
+from sot.checks import numbers
 from sot.errors import TaskError
 
 __all__ = ["SE3", "as_pose", "as_rotation", "exp3", "exp6_vector", "log3", "log6_vector", "skew"]
@@ -86,7 +87,7 @@ def _from_quaternion(q: np.ndarray, where: str) -> np.ndarray:
 
 def _finite(value: object, where: str) -> np.ndarray:
     try:
-        array = np.asarray(value, dtype=float)
+        array = numbers(value)
     except (TypeError, ValueError) as error:
         raise TaskError(f"{where}: {value!r} is not a list of numbers") from error
     if not np.isfinite(array).all():
