@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sot import checks
 from sot.checks import vector
 from sot.errors import TaskError
 from sot.feature import Feature, Value
@@ -50,7 +51,7 @@ def duration(value: object, where: str) -> float:
 def numbers(value: object, where: str) -> np.ndarray:
     """Finite numbers in any shape."""
     try:
-        array = np.array(value, dtype=float)
+        array = checks.numbers(value)
     except (TypeError, ValueError):
         raise TaskError(f"{where}: expected numbers, got {value!r}") from None
     if array.size == 0:
