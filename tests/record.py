@@ -1,7 +1,7 @@
-"""Short runs of the example robots, and of squats at torque level, recorded. Record them anew, all or some, after a
-change that is meant:
+"""Short runs of the example robots, of squats at torque level and of loops closed in the simulator, recorded. Record
+them anew, all or some, after a change that is meant:
 
-python tests/record.py [ROBOT or SQUAT ...]
+python tests/record.py [ROBOT or EXAMPLE ...]
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ ROBOTS = (
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
 SQUATS = ("g1_squat", "solo12_squat", "talos_squat")  # examples at torque level, 1 ms
 SQUAT_TICKS, SQUAT_EVERY = 480, 12
+LOOPS = ("anymal_slope", "g1_stand", "panda_box", "solo12_stand", "talos_push")  # examples in the simulator, 1 ms
+LOOP_TICKS, LOOP_EVERY = 500, 20
 
 
 def stack_for(robot: sot.Description) -> sot.Stack:
@@ -85,6 +87,20 @@ def squat(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np
     return np.array(commands), np.array(torques), np.array(errors)
 
 
+def loop(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """True configurations, shape (ticks kept, nq), and torques, (ticks kept, nv), of an example in the simulator."""
+    config = load_run(FOLDER.parent.parent / "examples" / f"{name}.yaml")
+    robot, controller = config.simulated(), config.controller()
+    states, torques = [], []
+    for tick in range(LOOP_TICKS):
+        command = controller.step(robot.read())
+        if tick % LOOP_EVERY == 0:
+            states.append(robot.truth().q)
+            torques.append(command.tau)
+        robot.write(command)
+    return np.array(states), np.array(torques)
+
+
 def _errors(controller: sot.Controller) -> Iterator[float]:
     for entry in controller.stack:
         if isinstance(entry, sot.Task):
@@ -93,8 +109,8 @@ def _errors(controller: sot.Controller) -> Iterator[float]:
 
 def record(name: str) -> Path:
     """Run a robot, or a squat, with every solver and write what came out."""
-    arrays = {}
-    for solver in MEANINGS:
+    arrays = dict(zip(("states", "torques"), loop(name), strict=True)) if name in LOOPS else {}
+    for solver in MEANINGS if name not in LOOPS else ():
         if name in SQUATS:
             kept = dict(zip(("commands", "torques", "errors"), squat(name, solver), strict=True))
         else:
@@ -107,6 +123,6 @@ def record(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    for robot in sys.argv[1:] or (*ROBOTS, *SQUATS):
+    for robot in sys.argv[1:] or (*ROBOTS, *SQUATS, *LOOPS):
         path = record(robot)
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} kB")

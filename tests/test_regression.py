@@ -9,6 +9,7 @@ import record
 # Rounding differs from machine to machine and grows along a run; the runs stay away from where it would explode.
 COMMANDS = 1e-7  # rad/s, m/s
 ERRORS = 1e-8  # rad, m
+STATES = 2e-5  # m, rad
 TORQUES = 1e-4  # N·m: forces that nobody decides have little weight, so rounding shows in them
 
 
@@ -33,6 +34,16 @@ def test_the_squat_is_as_recorded(name: str, solver: str, compiled: bool):
     assert np.abs(commands - kept[f"{solver}_commands"]).max() <= COMMANDS
     assert np.abs(torques - kept[f"{solver}_torques"]).max() <= TORQUES
     assert np.abs(errors - kept[f"{solver}_errors"]).max() <= ERRORS
+
+
+@pytest.mark.parametrize("name", record.LOOPS)
+def test_the_loop_in_the_simulator_is_as_recorded(name: str):
+    """Contacts are solved to a tolerance, so rounding grows faster here than along a motion that is only planned."""
+    kept = np.load(record.FOLDER / f"{name}.npz")
+    states, torques = record.loop(name)
+    assert np.abs(states - kept["states"]).max() <= STATES
+    assert np.abs(torques - kept["torques"]).max() <= 0.01 * np.abs(kept["torques"]).max()
+    assert np.ptp(kept["states"], axis=0).max() > 1e-3  # it moves
 
 
 @pytest.mark.parametrize("name", record.SQUATS)
@@ -62,5 +73,5 @@ def test_what_is_recorded_is_a_motion(robot: str):
 
 def test_the_recordings_are_small_and_complete():
     files = sorted(record.FOLDER.glob("*.npz"))
-    assert [file.stem for file in files] == sorted([*record.ROBOTS, *record.SQUATS])
+    assert [file.stem for file in files] == sorted([*record.ROBOTS, *record.SQUATS, *record.LOOPS])
     assert sum(file.stat().st_size for file in files) < 1_000_000
