@@ -106,6 +106,7 @@ def motors(
     if corner is not None:
         given = limits.spread(model, corner, joints, f"{where}: corner_speed", zero=True)
         full = np.where(np.isfinite(given), given, full)
+    fastest = np.where(np.isfinite(limit), fastest, np.inf)  # what has no limit does not fall either
     names = model.velocity_names()
     for i in columns:
         if not (full[i] < fastest[i]):

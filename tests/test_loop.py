@@ -388,3 +388,12 @@ def test_warming_up_does_not_touch_the_users_tasks(solver: str) -> None:
     before = Shy.asked
     warm_up(controller)
     assert Shy.asked == before and hand.target is None and controller.counters.ticks == 0
+
+
+def test_robot_and_controller_must_be_of_the_same_kind():
+    from sot.tasks import Posture
+
+    panda = load("panda")
+    controller = sot.Controller(panda, sot.Stack([], [Posture()]))
+    with pytest.raises(ConfigError, match="'ur5', but the controller was made for 'panda'"):
+        sot.run(Kinematic(load("ur5")), controller, duration=0.01)

@@ -342,3 +342,15 @@ def test_parts_without_mass_are_refused():
 def test_wrong_actuators_are_refused(options):
     with pytest.raises(ConfigError, match=f"actuators: {next(iter(options))}: expected"):
         Actuators(**options)
+
+
+def test_motors_without_limits_have_no_curve():
+    """Solo12's motors give less towards their no-load speed, unless they have no limits at all."""
+    from sot.simulation import Actuators
+
+    robot = Simulated(load("solo12"), ground=False, actuators=Actuators(limits=False))
+    tau, fastest = np.append(np.zeros(6), np.tile([0.0, 0.0, 0.5], 4)), 0.0  # N·m at the knees
+    for _ in range(200):
+        robot.write(Command(0.0, np.zeros(18), tau=tau))
+        fastest = max(fastest, np.abs(robot.truth().v).max())
+    assert fastest > 84.0

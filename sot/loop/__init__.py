@@ -13,6 +13,7 @@ import numpy as np
 
 from sot.checks import positive
 from sot.controller import Controller
+from sot.description import Description
 from sot.errors import ConfigError
 from sot.loop.recount import Recount, Run
 from sot.loop.warm_up import warm_up
@@ -140,6 +141,10 @@ def _check(robot: object, controller: object) -> None:
         )
     if not isinstance(controller, Controller):
         raise ConfigError(f"run: controller: expected a sot.Controller, got a {type(controller).__name__}")
+    described = getattr(robot, "robot", controller.robot)
+    if isinstance(described, Description) and described.pin_model.nq != controller.model.nq:
+        made_for = controller.robot.name
+        raise ConfigError(f"run: the robot is '{described.name}', but the controller was made for '{made_for}'")
 
 
 def _open(viewer: Viewer | bool | None, controller: Controller) -> Viewer | None:
