@@ -130,6 +130,7 @@ class Engine:
         self.impulses, self.count = np.zeros(0), 0
         self._met, self._memory = np.full((ROOM, 2), -1, dtype=np.int64), np.zeros((ROOM, stepping.MEMORY))
         self._joint_memory, self._rate = np.zeros((nv, 3)), np.zeros(nv)
+        self._before = 0.0  # kinetic energy one step ago, J
 
     def step(self, tau: np.ndarray, dt: float) -> None:
         """Go on by dt with generalised forces tau, N·m, N and, on a free base, a wrench in its own axes.
@@ -157,7 +158,24 @@ class Engine:
             self.count, near, joints, self._who, self._columns, self._signs, dt, SLOW, self._met, self._memory,
             self._joint_memory, self._free, self._middle, self._rate, self._L, self._Y, self._G, self._N, v, moved,
         )  # fmt: skip
+        if self.restitution > 0.0:
+            share = self._share_without_gain(v)
+            v, moved = self._free + share * (v - self._free), moved - (1.0 - share) * (v - self._free)
+            self.impulses *= share
         self._go(v, moved, dt)
+
+    def _share_without_gain(self, v: np.ndarray) -> float:
+        """Part of the impulses that leaves no more energy than there was before the hit.
+
+        Newton's law speaks of each contact by itself: several of them, with friction, may part with more than they came
+        with. T(s) = ½ (f + s d)ᵀ M (f + s d), with f the velocity without impulses and d what they add.
+        """
+        M, f, d = self.model.mass_matrix, self._free, v - self._free
+        now, a, b, c = 0.5 * self.v @ M @ self.v, 0.5 * d @ M @ d, f @ M @ d, 0.5 * f @ M @ f
+        allowed, self._before = max(self._before, now, c), now
+        if a + b + c <= allowed:
+            return 1.0
+        return float((-b + np.sqrt(max(b * b - 4.0 * a * (c - allowed), 0.0))) / (2.0 * a))
 
     def _touch(self, dt: float) -> None:
         """Contacts that could close in this step."""
