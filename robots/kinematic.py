@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 
-from sot.checks import positive
 from sot.description import Description
-from sot.description.postures import normalized
-from sot.errors import ModelError, RobotError, TaskError
+from sot.errors import RobotError
 from sot.model import Model
+from sot.robot_checks import configuration, number, numbers
 from sot.state import Command, State
 
 LARGEST_STEP = 1e6  # m or rad in one period: beyond that, angles have no digits left
@@ -44,15 +43,15 @@ class Kinematic:
     ) -> None:
         self.robot = robot
         self.model = Model(robot)
-        self.dt = _number(dt, "dt", zero=False)
-        self.noise = _number(noise, "noise")
+        self.dt = number(dt, "dt")
+        self.noise = number(noise, "noise", zero=True)
         # First-order lag over one step: v ← v + (1 − e^(−dt/lag)) (command − v).
-        lag = _number(lag, "lag")
+        lag = number(lag, "lag", zero=True)
         self._follow = 1.0 - math.exp(-self.dt / lag) if lag > 0.0 else 1.0
         self._rng = np.random.default_rng(seed)
         self._steps = 0
         self._closed = False
-        self._q = _configuration(self.model, robot.home if q is None else q)
+        self._q = configuration(self.model, robot.home if q is None else q)
         self._v = np.zeros(self.model.nv)
         self._measured = self._measure()
 
@@ -71,7 +70,7 @@ class Kinematic:
         if self._closed:
             raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
         where = f"robot '{self.robot.name}': velocity command"
-        wanted = _vector(getattr(command, "v", None), self.model.nv, where)
+        wanted = numbers(getattr(command, "v", None), self.model.nv, where)
         v = self._v + self._follow * (wanted - self._v)
         if not (np.abs(v).max() <= LARGEST_STEP / self.dt):
             raise RobotError(f"{where}: {np.abs(v).max():.3g} is too large to be followed")
@@ -88,30 +87,3 @@ class Kinematic:
         if self.noise == 0.0:
             return self._q
         return self.model.integrate(self._q, self.noise * self._rng.standard_normal(self.model.nv))
-
-
-def _number(value: object, name: str, zero: bool = True) -> float:
-    try:
-        return positive(value, name, zero=zero)
-    except TaskError as error:
-        raise RobotError(str(error)) from None
-
-
-def _vector(value: object, size: int, where: str) -> np.ndarray:
-    try:
-        array = np.array(value).astype(float, casting="same_kind")  # a copy; not from text or complex numbers
-    except (TypeError, ValueError):
-        raise RobotError(f"{where}: expected {size} numbers, got {value!r}") from None
-    if array.shape != (size,):
-        raise RobotError(f"{where}: expected {size} numbers, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise RobotError(f"{where}: entry {int(np.argmin(np.isfinite(array)))} is not finite")
-    return array
-
-
-def _configuration(model: Model, value: object) -> np.ndarray:
-    q = _vector(value, model.nq, "start configuration q")
-    try:
-        return normalized(model.pin, q, "start configuration q")
-    except ModelError as error:
-        raise RobotError(str(error)) from None

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sot.checks import positive, vector
 from sot.collision.obstacle import Obstacle
 from sot.description import Description
-from sot.description.postures import normalized
-from sot.errors import ConfigError, ModelError, RobotError, TaskError, missing
+from sot.errors import ConfigError, RobotError, missing
 from sot.model import Model
+from sot.robot_checks import configuration, number, numbers
 from sot.simulation.actuators import Actuators
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
@@ -82,15 +81,15 @@ class Mujoco:
         """
         if not isinstance(robot, Description):
             raise ConfigError(f"a robot in MuJoCo needs a description, as `sot.robots.load` gives it; got {robot!r}")
-        self.robot, self.dt = robot, _number(dt, "dt")
+        self.robot, self.dt = robot, number(dt, "dt")
         self.settings = Simulation(
             ground if isinstance(ground, bool) else tuple(ground), obstacles, friction, substeps, bodies=bodies,
             actuators=actuators or Actuators(), disturbances=disturbances,
         )  # fmt: skip
-        self.plant = _plant(robot, self.settings, self.dt, _number(softness, "softness"))
+        self.plant = _plant(robot, self.settings, self.dt, number(softness, "softness"))
         self.engine, self._model = self.plant.engine, Model(robot)
-        start = self.settings.start(robot) if q is None else _configuration(self._model, q, "start configuration q")
-        speed = np.zeros(self._model.nv) if v is None else _vector(v, self._model.nv, "start velocity v")
+        start = self.settings.start(robot) if q is None else configuration(self._model, q, "start configuration q")
+        speed = np.zeros(self._model.nv) if v is None else numbers(v, self._model.nv, "start velocity v")
         self.engine.place(start, speed)
         self.external = np.zeros(self._model.nv)
         self._steps, self._closed = 0, False
@@ -115,7 +114,7 @@ class Mujoco:
         if self._closed:
             raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
         checked = self._checked(command)
-        outside = _vector(self.external, self._model.nv, f"robot '{self.robot.name}': external")
+        outside = numbers(self.external, self._model.nv, f"robot '{self.robot.name}': external")
         self._last.append(self.read())
         try:
             self.plant.advance(checked, self._steps, outside)
@@ -149,9 +148,9 @@ class Mujoco:
         needs_v = parts["kd"] is not None or (parts["tau"] is None and parts["kp"] is None)
         for name in ("v", "tau", "kp", "kd"):
             if parts[name] is not None or (name == "v" and needs_v):
-                parts[name] = _vector(parts[name], nv, f"{where}: {name} of the command")
+                parts[name] = numbers(parts[name], nv, f"{where}: {name} of the command")
         if parts["kp"] is not None:
-            parts["q"] = _configuration(self._model, parts["q"], f"{where}: q of the command")
+            parts["q"] = configuration(self._model, parts["q"], f"{where}: q of the command")
         for name in ("kp", "kd"):
             if parts[name] is not None and not (parts[name] >= 0.0).all():
                 raise RobotError(f"{where}: {name} of the command: has negative entries")
@@ -166,24 +165,3 @@ def _plant(robot: Description, settings: Simulation, dt: float, softness: float)
             raise
         raise RobotError(missing("mujoco", "a robot in MuJoCo", "'sot[mujoco]'")) from None
     return Plant(robot, settings, dt, softness)
-
-
-def _number(value: object, where: str) -> float:
-    try:
-        return positive(value, where)
-    except TaskError as error:
-        raise RobotError(str(error)) from None
-
-
-def _vector(value: object, size: int, where: str) -> np.ndarray:
-    try:
-        return vector(value, size, where, repeat=False)
-    except TaskError as error:
-        raise RobotError(str(error)) from None
-
-
-def _configuration(model: Model, value: object, where: str) -> np.ndarray:
-    try:
-        return normalized(model.pin, _vector(value, model.nq, where), where)
-    except ModelError as error:
-        raise RobotError(str(error)) from None

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sot.checks import positive
 from sot.collision.obstacle import Obstacle
 from sot.description import Description
-from sot.description.postures import normalized
-from sot.errors import ConfigError, ModelError, RobotError, TaskError
+from sot.errors import ConfigError, RobotError
 from sot.model import Model
+from sot.robot_checks import configuration, number, numbers
 from sot.simulation.actuators import Actuators, is_velocity
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
@@ -89,15 +88,15 @@ class Simulated:
         """
         if not isinstance(robot, Description):
             raise ConfigError(f"a simulated robot needs a description, as `sot.robots.load` gives it; got {robot!r}")
-        self.robot, self.dt = robot, _period(dt)
+        self.robot, self.dt = robot, number(dt, "dt")
         floor = tuple(ground) if isinstance(ground, (Sequence, np.ndarray)) else ground
         self.settings = Simulation(
             floor, obstacles, friction, substeps, restitution, bodies, itself, actuators or Actuators(), delay,
             sensors or Sensors(), disturbances, seed,
         )  # fmt: skip
         model = Model(robot)
-        start = self.settings.start(robot) if q is None else _configuration(model, q)
-        speed = np.zeros(model.nv) if v is None else _vector(v, model.nv, "start velocity v")
+        start = self.settings.start(robot) if q is None else configuration(model, q)
+        speed = np.zeros(model.nv) if v is None else numbers(v, model.nv, "start velocity v")
         self.plant = Plant(robot, self.settings, start, speed, self.dt)
         self.engine = self.plant.engine
         self._sense = Sense(model, self.settings.sensors, start, speed, self.dt, self.settings.seed)
@@ -165,40 +164,13 @@ class Simulated:
         names = {"v": "velocity command", "tau": "torque command", "kp": "stiffness kp", "kd": "damping kd"}
         for part in ("v", *PARTS):
             if given[part] is not None:
-                given[part] = _vector(given[part], nv, f"{where}: {names[part]}")
+                given[part] = numbers(given[part], nv, f"{where}: {names[part]}")
         needed = "v" if is_velocity(command) or given["kd"] is not None else None
         if needed and given["v"] is None:
             raise RobotError(f"{where}: velocity command: expected {nv} numbers, got None")
         if given["kp"] is not None:
-            given["q"] = _configuration(self.engine.model, given["q"], f"{where}: configuration command")
+            given["q"] = configuration(self.engine.model, given["q"], f"{where}: configuration command")
         for part in ("kp", "kd"):
             if given[part] is not None and not (given[part] >= 0.0).all():
                 raise RobotError(f"{where}: {names[part]}: has negative entries")
         return Command(self._steps * self.dt, **given)
-
-
-def _period(dt: object) -> float:
-    try:
-        return positive(dt, "dt")
-    except TaskError as error:
-        raise RobotError(str(error)) from None
-
-
-def _vector(value: object, size: int, where: str) -> np.ndarray:
-    try:
-        array = np.array(value).astype(float, casting="same_kind")  # a copy; not from text or complex numbers
-    except (TypeError, ValueError):
-        raise RobotError(f"{where}: expected {size} numbers, got {value!r}") from None
-    if array.shape != (size,):
-        raise RobotError(f"{where}: expected {size} numbers, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise RobotError(f"{where}: entry {int(np.argmin(np.isfinite(array)))} is not finite")
-    return array
-
-
-def _configuration(model: Model, value: object, where: str = "start configuration q") -> np.ndarray:
-    q = _vector(value, model.nq, where)
-    try:
-        return normalized(model.pin, q, where)
-    except ModelError as error:
-        raise RobotError(str(error)) from None
