@@ -26,6 +26,18 @@ def test_the_first_example_prints_what_the_readme_shows(capsys):
     assert stable(printed) == stable(shown)
 
 
+def test_torques_and_simulator_work_as_shown():
+    """The blocks go on from the first example."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    first = blocks[0].rsplit("print(", 1)[0]  # without its run
+    parts = [block for block in blocks if "output=\"torque\"" in block or "Simulated" in block]
+    assert len(parts) == 2
+    names = {}
+    exec(compile("\n".join([first, *parts]), "README.md", "exec"), names)
+    assert not names["run"].fell and names["run"].ticks == 2000 and names["run"].physics.max_foot_slip_m < 1e-3
+
+
 def _rounded(word):
     """Errors as powers of ten: digits may differ from machine to machine."""
     return f"1e{word.split('e')[1]}" if re.fullmatch(r"[\d.]+e[+-]\d+", word) else word
