@@ -222,13 +222,14 @@ class Controller:
         self.counters.iterations += solver.iterations
         if outcome == CAPPED:
             self.counters.capped += 1
-        if solver.hard_residual() > INFEASIBLE:
-            phase.relieve(tick, self.max_iterations, self.budget)
-        else:
-            phase.relieved = False
+        residual, warm = solver.hard_residual(), phase.relieved
+        phase.relieved = False
+        if residual > INFEASIBLE:
+            phase.relieve(tick, self.max_iterations, self.budget, warm=warm)
         used = phase.used
-        if phase.plan.crossed or used.plan.crossed or used.solver.hard_residual() > INFEASIBLE:
-            self._infeasible = True
+        if phase.relieved:
+            residual = used.solver.hard_residual()
+        self._infeasible |= bool(phase.plan.crossed or residual > INFEASIBLE)
         return used.plan.formulation.outcome(used.solver.x)
 
     def _without_nonfinite(self, phase: Phase) -> int:

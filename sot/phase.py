@@ -100,13 +100,19 @@ class Phase:
         s = min(max((time - self.start) / self.ramp, 0.0), 1.0)
         return s * s * (3.0 - 2.0 * s)
 
-    def relieve(self, tick: Tick, cap: int, budget: float | None) -> None:
-        """Solve once more with motors before joint limits, if that is what a tick has failed at."""
-        before, self.relieved = self.relieved, False
+    def relieve(self, tick: Tick, cap: int, budget: float | None, *, warm: bool) -> None:
+        """Solve once more with motors before joint limits, if that is what a tick has failed at.
+
+        Args:
+            tick: The tick.
+            cap: Largest number of iterations.
+            budget: Largest time, s.
+            warm: The last tick was solved so, too.
+        """
         if self.make_relief is None or not self._overloads_motors():
             return
         relief = self._relief = self._relief or self.make_relief()
-        if not before:
+        if not warm:
             relief.begin_anew()
             relief.solver.x[:] = self.solver.x
         relief.write(tick)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from sot.kernels.acceleration import accelerate
+from sot.kernels.cholesky import backward, forward
 from sot.kernels.compiler import entry_kernel, kernel
 from sot.kernels.limits import joint_accelerations, joint_bounds
 
@@ -95,7 +96,8 @@ def accelerations_and_torques(TT, bias, x, free, L, out):
     step = L[free.size]
     for i in range(free.size):
         step[i] = -out[nv + free[i]]
-    _solve(L, free.size, step)
+    forward(L, step, free.size)
+    backward(L, step, free.size)
     for i in range(free.size):
         out[free[i]] += step[i]
     _shift(TT, free, step, out)
@@ -112,19 +114,6 @@ def _cholesky(TT, free, L):
             for c in range(j):
                 value -= L[i, c] * L[j, c]
             L[i, j] = math.sqrt(value) if i == j else value / L[j, j]
-
-
-@kernel
-def _solve(L, size, b):
-    """L Lᵀ x = b, in place."""
-    for i in range(size):
-        for c in range(i):
-            b[i] -= L[i, c] * b[c]
-        b[i] /= L[i, i]
-    for i in range(size - 1, -1, -1):
-        for c in range(i + 1, size):
-            b[i] -= L[c, i] * b[c]
-        b[i] /= L[i, i]
 
 
 @kernel
