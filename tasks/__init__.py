@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here works all the same
     from sot.entry import Entry
+    from sot.tasks.attractor import Attractor as Attractor
     from sot.tasks.base_orientation import BaseOrientation as BaseOrientation
     from sot.tasks.capture_point import CapturePoint as CapturePoint
     from sot.tasks.closed_loop import ClosedLoop as ClosedLoop
@@ -30,6 +31,9 @@ if TYPE_CHECKING:  # only for editors and type checkers; what is not listed here
     from sot.tasks.direction import Direction as Direction
     from sot.tasks.direction import Gaze as Gaze
     from sot.tasks.external_wrench import ExternalWrench as ExternalWrench
+    from sot.tasks.fixtures import Repulsor as Repulsor
+    from sot.tasks.fixtures import Tube as Tube
+    from sot.tasks.fixtures import Wall as Wall
     from sot.tasks.forward_dynamics import CartesianCompliance as CartesianCompliance
     from sot.tasks.forward_dynamics import CartesianForce as CartesianForce
     from sot.tasks.forward_dynamics import CartesianMotion as CartesianMotion

@@ -16,6 +16,7 @@ import numpy as np
 
 import sot.features
 import sot.tasks
+from sot.attractor import Plane
 from sot.errors import TaskError
 from sot.feature import Feature
 from sot.model import Model
@@ -84,6 +85,8 @@ def parameters(model: Model) -> dict[str, list[Any]]:
         "contact": [frame],
         "wrench": [[1.0, -2.0, 3.0, 0.1, 0.2, -0.3]],
         "radius": [0.05],
+        "region": [Plane(point=[0.1, 0.2, 0.3], normal=[1.0, 2.0, -1.0])],
+        "center": [[0.1, 0.2, 0.3]],
     }
 
 
@@ -100,6 +103,7 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
     ("SingularityGuard", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
     ("ClosedLoop", "other"): lambda model: [_on_another_link(model)],
     ("ClosedLoop", "joined"): lambda model: ["fixed", "ball"],
+    ("Tube", "points"): lambda model: [[[0.1, 0.2, 0.3], [0.4, 0.2, 0.3], [0.4, 0.5, 0.6]]],
     ("Damping", "mode"): lambda model: ["selective", "constant", "adaptive"],
     ("Damping", "per"): lambda model: ["level", "task"],
     ("ContactForce", "reference"): lambda model: [[0.0, 0.0, 20.0]],

@@ -42,7 +42,8 @@ def yaml_arguments(kind: type, model: sot.Model) -> dict[str, Any]:
         values = special(model) if special else known.get(name, [])
         values = [value for value in values if not isinstance(value, dict)]
         if values and (values[-1] is not None or signature[name].default is inspect.Parameter.empty):
-            given[name] = values[-1] if isinstance(values[-1], str) else np.asarray(values[-1]).tolist()
+            last = values[-1].plain() if hasattr(values[-1], "plain") else values[-1]
+            given[name] = last if isinstance(last, str | dict) else np.asarray(last).tolist()
     given = {name: value for name, value in given.items() if name in signature}
     if "reference" in signature:
         task = kind(**given)

@@ -123,6 +123,8 @@ def _plain(value: Any, words: Catalog) -> Any:
     """A value as YAML can hold it."""
     if isinstance(value, Reference):
         return plain_reference(value, words)
+    if hasattr(value, "plain") and hasattr(value, "variants"):  # one of several kinds, with its word
+        return _plain(value.plain(), words)
     if isinstance(value, SE3):
         return value.homogeneous.tolist()
     if isinstance(value, (np.ndarray, np.generic)):
