@@ -120,7 +120,7 @@ class Repulsor(_Barrier):
         self,
         frame: str,
         center: Sequence[float],
-        radius: float = 0.05,
+        radius: float = 0.1,
         stiffness: Matrix = 1000.0,
         *,
         damping: Matrix | None = None,

@@ -8,8 +8,8 @@ that torques are Jᵀf + h there; a lower level cannot change it. Along free axe
 move as they like: what of the force does not lead back to the region (f*, or a stiffness that is askew) enters as a
 load, Jᵀf on top of all torques.
 
-An axis with one side is an inequality: at least the force's acceleration outside, and inside no more towards the surface
-than a mirrored spring would allow. So the bound is continuous at the surface, and far inside it does not matter.
+An axis with one side is an inequality: at least the force's acceleration outside, and inside no more towards the
+surface than a mirrored spring and damper would allow. So the bound is continuous at the surface, and far inside it does not matter.
 """
 
 from __future__ import annotations
@@ -130,18 +130,17 @@ class Fixture(Load):
         """N J v̇ between what the force, and the slack inside of a region, allow."""
         hold, J = self._now(model), self._jacobian(model)
         if self._hold is None:
-            return _bounded(hold, J, np.zeros(3), np.zeros(3))
+            return _bounded(hold, J, np.zeros(3), np.zeros(3), np.zeros(3))
         rest = within_reach(self._B, AXES, model.mass, -model.drift(self._frame, ALIGNED)[:3])
         along = hold.axes @ (self._B @ self._split(hold)[0] + rest)
-        stiff = np.einsum("ij,jk,ik->i", hold.axes, self.law.spring, hold.axes)
-        light = np.einsum("ij,jk,ik->i", hold.axes, self._B, hold.axes)
-        return _bounded(hold, J, along, stiff * light)
+        stiff, damped, light = (_along(hold, A) for A in (self.law.spring, self.law.damper(self._B), self._B))
+        return _bounded(hold, J, along, stiff * light, damped * light * (hold.axes @ (J @ model.v)))
 
     def rows(self, model: Model, tick: Tick) -> Rows:
         """N J v: the pace at which the damper lets the spring go, averaged over the tick."""
         hold, J = self._now(model), self._jacobian(model)
         if self._hold is None:
-            return _bounded(hold, J, np.zeros(3), np.zeros(3))
+            return _bounded(hold, J, np.zeros(3), np.zeros(3), np.zeros(3))
         c, U = np.linalg.eigh(self.law.damper(self._B))
         if not (c[0] > 0.0):
             raise TaskError(f"{self.name}: damping: at velocity level the pace is C⁻¹ f, so it must be above zero")
@@ -150,8 +149,8 @@ class Fixture(Load):
         steps = np.maximum(k * tick.dt, 1e-12)
         T = F @ V
         along = hold.axes @ (T @ (-np.expm1(-steps) / steps * (T.T @ self._split(hold)[0])))
-        pace = np.einsum("ij,jk,ik->i", hold.axes, T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T), hold.axes)
-        return _bounded(hold, J, along, pace)
+        pace = _along(hold, T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T))
+        return _bounded(hold, J, along, pace, np.zeros(3))
 
     def torques(self, model: Model, tick: Tick) -> np.ndarray:
         """−Jᵀ f along the free axes: torques make up for a load, so they gain Jᵀ f."""
@@ -184,17 +183,30 @@ class Fixture(Load):
         return [*self.region.sketch(), way, arrow(model, "force", p, self.force)]
 
 
-def _bounded(hold: Hold, J: np.ndarray, along: np.ndarray, stiff: np.ndarray) -> Rows:
-    """Rows on the axes: equalities where held, 0 = 0 where free, and slack towards the inside."""
+def _along(hold: Hold, A: np.ndarray) -> np.ndarray:
+    """nᵀ A n for every axis n of a region, shape (3,)."""
+    return np.einsum("ij,jk,ik->i", hold.axes, A, hold.axes)
+
+
+def _bounded(hold: Hold, J: np.ndarray, along: np.ndarray, stiff: np.ndarray, damped: np.ndarray) -> Rows:
+    """Rows on the axes: equalities where held, 0 = 0 where free, and slack towards a surface that is not reached.
+
+    Args:
+        hold: The region.
+        J: Jacobian of the frame, shape (3, nv).
+        along: What the force asks for, shape (3,).
+        stiff: Slack per metre from the surface.
+        damped: What the speed along each axis takes of that if it leads to the surface.
+    """
     A = np.where(hold.free[:, None], 0.0, hold.axes @ J)
     along = np.where(hold.free, 0.0, along)
     if (hold.free | hold.held_axes).all():
         return Rows(A, along, along)
     with np.errstate(invalid="ignore"):
-        below = np.where(hold.free, 0.0, np.where(np.isinf(hold.lower), np.inf, stiff * np.maximum(-hold.lower, 0.0)))
-        above = np.where(hold.free, 0.0, np.where(np.isinf(hold.upper), np.inf, stiff * np.maximum(hold.upper, 0.0)))
-    held = hold.held_axes
-    return Rows(A, along - np.where(held, 0.0, below), along + np.where(held, 0.0, above))
+        below = np.where(np.isinf(hold.lower), np.inf, np.maximum(-stiff * hold.lower + np.minimum(damped, 0.0), 0.0))
+        above = np.where(np.isinf(hold.upper), np.inf, np.maximum(stiff * hold.upper - np.maximum(damped, 0.0), 0.0))
+    tight = hold.held_axes | hold.free
+    return Rows(A, along - np.where(tight, 0.0, below), along + np.where(tight, 0.0, above))
 
 
 def _held(model: Model, tick: Tick) -> np.ndarray | None:
