@@ -205,7 +205,7 @@ def test_without_fresh_input_the_force_fades_and_says_so() -> None:
     for _ in range(40):
         forces.append(law.step(p, v, 1e-3, fresh=False)[0])
         stale.append(law.stale)
-    assert np.allclose(forces[:11], -10.0) and np.isclose(forces[20], -10.0 * (1 - 9.5 / 20)) and not np.any(forces[31:])
+    assert np.allclose(forces[:11], -10.0) and np.isclose(forces[20], -5.25) and not np.any(forces[31:])
     assert stale.index(True) == 11 and all(stale[11:])
     assert law.step(p, v, 1e-3)[0] == -10.0 and not law.stale
 

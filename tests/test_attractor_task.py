@@ -36,7 +36,8 @@ from sot.tasks import Attractor, Position, Posture, Repulsor, Tube, Wall
 REGIONS = [
     Plane(), Line(direction=[1, 1, 0]), Point(), Affine([[1, 2, 3], [0, 1, 1]], weights=[1, 5, 2]),
     Ball([0, 0, 0], 0.02), Box([0, 0, 0], [0.02, 0.04, 0.03]), HalfSpace(), Segment([0, 0, 0], [0.1, 0, 0]),
-    Path([[0, 0, 0], [0.1, 0, 0], [0.1, 0.1, 0]], 0.01), Outside([0, 0, 0], 0.1), Gaussian([0, 0, 0], [1e-3, 1e-2, 1e9]),
+    Path([[0, 0, 0], [0.1, 0, 0], [0.1, 0.1, 0]], 0.01), Outside([0, 0, 0], 0.1),
+    Gaussian([0, 0, 0], [1e-3, 1e-2, 1e9]),
 ]  # fmt: skip
 HAND = "panda_hand_tcp"
 
@@ -90,7 +91,7 @@ def acceleration(model: sot.Model, tau: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("output", ["torque", "velocity"])
 def test_lower_levels_move_along_a_line_and_not_off_it(output) -> None:
-    """The residual of the line does not change with the level below, and that one gets all of its way along the line."""
+    """The residual of the line does not change with the level below, which gets all of its way along the line."""
     d = np.array([0.0, 0.6, 0.8])
     results = []
     for below in ([], [Position(HAND, gain=5.0, reference=[0.6, 0.3, 0.6])]):
@@ -108,7 +109,7 @@ def test_lower_levels_move_along_a_line_and_not_off_it(output) -> None:
 
 
 def test_at_velocity_level_the_damper_sets_the_pace() -> None:
-    """C ẋ = −K x: the distance from the plane falls as exp(−K t / C), at every dt; from a ball's surface on it rests."""
+    """C ẋ = −K x: the distance from the plane falls as exp(−K t / C), at every dt."""
     for dt in (1e-3, 1e-2):
         task = Attractor(HAND, Plane([0, 0, 0.3]), stiffness=100.0, damping=50.0)
         controller = sot.Controller(load("panda"), sot.Stack([], [task]), dt=dt)

@@ -9,10 +9,13 @@ move as they like: what of the force does not lead back to the region (f*, or a 
 load, Jᵀf on top of all torques.
 
 An axis with one side is an inequality: at least the force's acceleration outside, and inside no more towards the
-surface than a mirrored spring and damper would allow. So the bound is continuous at the surface, and far inside it does not matter.
+surface than a mirrored spring and damper would allow. So the bound is continuous at the surface, and far inside it
+does not matter.
 """
 
 from __future__ import annotations
+
+import operator
 
 import numpy as np
 
@@ -98,8 +101,8 @@ class Fixture(Load):
     def begin(self, model: Model, tick: Tick) -> None:
         """One step of the law. A tick may begin twice: commands of before tell whether it is the same one."""
         super().begin(model, tick)
-        mark = (tick.time, id(tick.previous), id(tick.previous_torque), self.law.parameters, self.law.region)
-        if mark == self._mark:
+        mark = (tick.previous, tick.previous_torque, self.law.parameters, self.law.region)
+        if tick.time == self._time and all(map(operator.is_, mark, self._mark)):
             return
         J = self._jacobian(model)
         self._B = inverse_inertia(model.mass_matrix, J, _held(model, tick))
