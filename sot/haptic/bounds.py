@@ -1,0 +1,133 @@
+"""How stiff a wall may be on a sampled device.
+
+A wall F = −(K x + B ẋ), sampled with period T and late by td, on a device with damping b:
+
+    passive:  b ≥ K τ + |B|                whatever touches the stylus, no energy comes out (Colgate and Schenkel)
+    stable:   K < (b + B) / (T/2 + td)     the stylus alone does not swing by itself
+
+τ = T/2 + td for a delay of whole periods. In between, with f the part of a period left over and S = ½ + td/T, it is
+τ = T/2 (S + √(S² + f (1 − f))), up to 6 % more: the largest eigenvalue of the work that the held spring gives out over
+∫ v² dt, which is that of a steady motion since all its terms are positive. A mean velocity over any window has a gain
+of at most one, so that |B| covers it.
+
+The second one leaves out that a velocity may be old. `edge` is without such simplification: on |z| = 1 the sampled
+loop 1 + K X(z) + B V(z) = 0 of the exactly discretised device has a real K where the loop stands on the edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+from sot.errors import ConfigError
+from sot.haptic.settings import Device
+
+ANGLES = np.geomspace(1e-5, np.pi, 4000)  # rad per period
+
+
+def hold_time(period: float, delay: float = 0.0) -> float:
+    """τ of the passive bound, s."""
+    S = 0.5 + delay / period
+    f = (delay / period) % 1.0
+    return 0.5 * period * (S + np.sqrt(S * S + f * (1.0 - f)))
+
+
+def passive_damping(K: float, B: float, period: float, delay: float = 0.0) -> float:
+    """Least b of a passive wall, N·s/m."""
+    return K * hold_time(period, delay) + abs(B)
+
+
+def passive_stiffness(b: float, B: float, period: float, delay: float = 0.0) -> float:
+    """Largest K of a passive wall, N/m."""
+    return max(b - abs(B), 0.0) / hold_time(period, delay)
+
+
+def stable_stiffness(b: float, B: float, period: float, delay: float = 0.0) -> float:
+    """(b + B) / (T/2 + td), N/m.
+
+    Good to 2 % while (b + B) (T/2 + td) is below 0.05 m for springs; with a damper whose velocity is a difference over
+    one period, below 0.01 m. At 0.05 m it then allows up to 9 % too much.
+    """
+    return max(b + B, 0.0) / (0.5 * period + delay)
+
+
+def edge(device: Device, B: float, period: float) -> float:
+    """Largest K of a stable wall, from the sampled loop itself, N/m."""
+    X, V = _responses(device, period)
+    if B != 0.0 and not (_smallest(lambda a: V(a) * np.sign(B)) > abs(B)):
+        return 0.0  # the damper alone swings
+    return _smallest(lambda a: X(a) / (1.0 + B * V(a)))
+
+
+def allowed(device: Device, B: float, period: float) -> float:
+    """Largest K that the device takes with a damping B, N/m."""
+    if device.bound == "off":
+        return np.inf
+    if device.bound == "passive":
+        return passive_stiffness(device.damping, B, period, device.delay)
+    return min(stable_stiffness(device.damping, B, period, device.delay), edge(device, B, period))
+
+
+def check(device: Device, K: float, B: float, period: float, what: str) -> None:
+    """Refuse a wall that is past the bound of its device.
+
+    Raises:
+        ConfigError: With the bound, by how much it is passed, and what would be allowed.
+    """
+    if device.passivity or device.bound == "off":
+        return
+    most = allowed(device, B, period)
+    if K <= most and (device.bound == "stable" or abs(B) <= device.damping):
+        return
+    b, T, late = device.damping, period, device.delay
+    if device.bound == "passive":
+        needed = passive_damping(K, B, T, late)
+        rule = f"b ≥ K (T/2 + td) + |B| asks for b = {needed:.3g} N·s/m, but the device has {b:.3g}"
+    else:
+        rule = f"K < (b + B)/(T/2 + td), less where the velocity is old, allows {most:.4g} N/m"
+    raise ConfigError(
+        f"{what}: K = {K:.4g} N/m with B = {B:.3g} N·s/m is past the {device.bound} bound of the device: {rule} "
+        f"(T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). With this B, K may be up to {most:.4g} N/m; "
+        "passivity=True switches a passivity controller on instead"
+    )
+
+
+Response = Callable[[float], complex]
+
+
+def _responses(device: Device, period: float) -> tuple[Response, Response]:
+    """Position X and told velocity V for a force of one, as functions of the angle of z."""
+    whole = int(device.delay / period + 1e-9)
+    part = max(device.delay - whole * period, 0.0)
+    A = np.array([[0.0, 1.0, 0.0], [0.0, -device.damping / device.mass, 1.0 / device.mass], [0.0, 0.0, 0.0]])
+    all_, late = expm(A * period), expm(A * (period - part))
+    F, new = all_[:2, :2], late[:2, 2]  # the newer force acts in the last part of a period
+    old = all_[:2, 2] - new
+    samples = device.samples(period)
+
+    def state(angle: float) -> np.ndarray:
+        z = np.exp(1j * angle)
+        return np.linalg.solve(z * np.eye(2) - F, (new + old / z) * z**-whole)
+
+    def velocity(angle: float) -> complex:
+        x, v = state(angle)
+        return v if samples == 0 else x * (1.0 - np.exp(-1j * samples * angle)) / (samples * period)
+
+    return lambda angle: state(angle)[0], velocity
+
+
+def _smallest(P: Response) -> float:
+    """Smallest g > 0 for which 1 + g P(z) has a zero on the unit circle."""
+
+    def inverse(angle: float) -> complex:
+        return -1.0 / P(angle)
+
+    values = np.array([inverse(angle) for angle in ANGLES])
+    found = [values[-1].real]  # z = −1 is always real
+    for i in np.flatnonzero(values.imag[:-1] * values.imag[1:] < 0.0):
+        found.append(inverse(brentq(lambda a: inverse(a).imag, ANGLES[i], ANGLES[i + 1], xtol=1e-14)).real)
+    above = [gain for gain in found if gain > 0.0]
+    return min(above, default=np.inf)
