@@ -155,16 +155,16 @@ def test_a_free_base_has_no_motor(solo):
 
 
 def test_joint_impedance_acts_at_every_step(panda):
-    """τ + kp (q* − q) + kd (v* − v) with q and v of the last step, not of the last command."""
+    """τ + kp (q* − q) + kd (v* − v) with q and v at the end of every step, not at the last command."""
     robot = Simulated(panda, dt=4e-3, substeps=4, actuators=Actuators(limits=False))
     wanted, kp, kd, tau = panda.home + 0.1, np.full(7, 30.0), np.full(7, 2.0), np.linspace(0.0, 1.0, 7)
     finer = Simulated(panda, dt=1e-3, actuators=Actuators(limits=False))
     command = Command(0.0, np.full(7, 0.2), wanted, tau, kp, kd)
     robot.write(command)
     for _ in range(4):
-        before = finer.truth()
         finer.write(command)
-    expected = tau + kp * (wanted - before.q) + kd * (0.2 - before.v)
+    after = finer.truth()
+    expected = tau + kp * (wanted - after.q) + kd * (0.2 - after.v)
     np.testing.assert_allclose(robot.torque, expected, atol=1e-12)
     np.testing.assert_array_equal(robot.truth().q, finer.truth().q)
     assert np.abs(expected - tau - kp * 0.1 - kd * 0.2).max() > 0.1  # it would be another one without sub-steps
@@ -174,7 +174,52 @@ def test_stiffness_alone_is_a_command(panda):
     """Without a torque; what is not given is zero."""
     robot = Simulated(panda)
     robot.write(Command(0.0, np.zeros(7), panda.home + 0.01, None, np.full(7, 100.0), None))
-    np.testing.assert_allclose(robot.torque, 1.0, atol=1e-12)
+    np.testing.assert_allclose(robot.torque, 100.0 * (panda.home + 0.01 - robot.truth().q), atol=1e-12)
+
+
+def test_stiff_commands_need_no_short_steps():
+    """Kinova's wrist weighs 1e-3 kg m²; explicitly, kd h would have to stay below that. Nothing swings, at any gain."""
+    kinova = load("kinova")
+    nv = kinova.pin_model.nv
+    for kd in (20.0, 2000.0):
+        robot = Simulated(kinova, actuators=Actuators(friction=0.0, damping=0.0))
+        command = Command(0.0, np.zeros(nv), kinova.home, np.zeros(nv), np.full(nv, 20.0 * kd), np.full(nv, kd))
+        robot.write(command)
+        for _ in range(300):
+            robot.write(command)
+        assert np.abs(robot.truth().v).max() < 0.05
+        robot.write(command)
+        assert (np.abs(robot.torque) < 0.9 * kinova.pin_model.effortLimit).all()
+
+
+def test_tries_leave_no_trace(solo):
+    """Motors at their limits make a servo try its steps again; the engine counts and remembers only the last try."""
+    robot = quick(solo, actuators=Actuators(strength=0.2))
+    tries, step = [0], robot.engine.step
+
+    def counted(*arguments):
+        tries[0] += 1
+        step(*arguments)
+
+    robot.engine.step = counted
+    for k in range(100):
+        robot.write(Command(0.0, np.r_[np.zeros(6), np.full(12, 3.0 * (-1) ** (k // 10))]))
+    assert tries[0] > 120
+    assert robot.engine.counters.steps == 100
+
+
+def test_servos_lag_behind_too(pendulum):
+    """The torque of a velocity command comes with the lag of the motors: 1 − e^(−h/T) of it after a step."""
+    gains = sot.JointImpedance(kp=0.0, kd=0.01)
+    prompt, late = (
+        quick(pendulum, dt=1e-4, actuators=Actuators(lag=lag, servo=gains, limits=False, friction=0.0, damping=0.0))
+        for lag in (0.0, 0.01)
+    )
+    for robot in (prompt, late):
+        robot.write(Command(0.0, np.array([1.0, 0.0])))
+    part = 1.0 - np.exp(-1e-4 / 0.01)
+    np.testing.assert_allclose(late.torque[0], part * 0.01 * (1.0 - late.truth().v[0]), rtol=1e-9)
+    assert prompt.torque[0] > 10.0 * late.torque[0]
 
 
 def test_torques_lag_behind(pendulum):

@@ -19,8 +19,6 @@ from sot.simulation.disturbances import FrictionChange, Push
 from sot.simulation.settings import Simulation
 from sot.state import Command
 
-TRIES = 4  # of a step of the servo, in each of which more motors are at their limits
-
 
 class Plant:
     """What is simulated.
@@ -75,24 +73,14 @@ class Plant:
             self._step()
 
     def _step(self) -> None:
-        engine = self.engine
-        if self.drive.serves:
-            self._serve()
-        else:
-            engine.step(self.drive.torques(engine.q, engine.v, self._h) + self.wrench)
+        """A step, again with motors at their limits if they were asked for more than they can do."""
+        engine, drive = self.engine, self.drive
+        parts: tuple[np.ndarray, np.ndarray] | None = drive.begin(engine.q, engine.v, self._h)
+        while parts is not None:
+            v = engine.step(parts[0] + self.wrench, parts[1])
+            parts = drive.retry(v)
+        drive.finish(v, self._h)
         engine.accept()
-
-    def _serve(self) -> None:
-        """A step with the servo, again with motors at their limits if it asked for more than they can do."""
-        servo = self.drive.servo
-        tau, damping = servo.begin(self.drive.wanted, self.engine.v, self._h)
-        for last in [False] * (TRIES - 1) + [True]:
-            v = self.engine.step(tau + self.wrench, damping)
-            again = None if last else servo.retry(v)
-            if again is None:
-                break
-            tau, damping = again
-        self.drive.torque = servo.finish(v, self._h)
 
     def pushes(self, time: float) -> list[Push]:
         """Pushes that act at a time."""

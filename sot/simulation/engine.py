@@ -15,6 +15,8 @@ step are right to second order, gap + dt n·v⁺ + dt²/2 n·J̇v.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sot.checks import positive, vector
@@ -26,7 +28,7 @@ from sot.model import Model
 from sot.simulation.candidates import candidates
 from sot.simulation.impulses import Impulses
 from sot.simulation.meetings import Meetings
-from sot.simulation.reports import Counters, Touch
+from sot.simulation.reports import Counters, Mark, Touch
 from sot.simulation.scene import Scene
 from sot.simulation.tables import limits, not_negative, supports
 
@@ -131,6 +133,17 @@ class Engine:
         self._met, self._memory = np.full((ROOM, 2), -1, dtype=np.int64), np.zeros((ROOM, stepping.MEMORY))
         self._joint_memory, self._rate = np.zeros((nv, 3)), np.zeros(nv)
         self._before = 0.0  # kinetic energy one step ago, J
+
+    def mark(self) -> Mark:
+        """Where it is now, to come `back_to` before a step is tried again with other torques."""
+        memories = tuple(memory.copy() for memory in (self._met, self._memory, self._joint_memory, self._rate))
+        return Mark(self.q, self.v, self._before, replace(self.counters), memories)
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget the steps since a mark: what they counted, and what they touched."""
+        self.q, self.v, self._before, self.counters = mark.q, mark.v, mark.before, replace(mark.counters)
+        for memory, then in zip((self._met, self._memory, self._joint_memory, self._rate), mark.memories, strict=True):
+            memory[:] = then
 
     def step(self, tau: np.ndarray, dt: float) -> None:
         """Go on by dt with generalised forces tau, N·m, N and, on a free base, a wrench in its own axes.

@@ -18,7 +18,6 @@ from sot.simulation.settings import Simulation
 from sot.state import Command
 
 LIGHT = 1e-12  # smallest eigenvalue of the mass matrix, scaled to a diagonal of 1
-TRIES = 4  # of a step of the servo, in each of which more motors are at their limits
 
 
 class Plant:
@@ -95,29 +94,25 @@ class Plant:
         self.wrench[:] = 0.0
         for disturbance in self.settings.disturbances:
             disturbance.act(self, time, h)
-        if self.drive.serves:
-            self._serve(h)
-        else:
-            engine = self.engine
-            torque = self.drive.torques(engine.q, engine.v, h)
-            engine.step(torque + self.wrench + self._followers.torques(engine.q, engine.v), h)
+        self._drive(h)
 
-    def _serve(self, h: float) -> None:
-        """A step with the servo, again with motors at their limits if it asked for more than they can do."""
-        engine, servo = self.engine, self.drive.servo
-        q, v = engine.q, engine.v
-        outside = self.wrench + self._followers.torques(q, v)
-        parts = servo.begin(self.drive.wanted, v, h)
-        for last in [False] * (TRIES - 1) + [True]:
-            engine.q, engine.v, engine.damping = q, v, self._viscous + parts[1]
-            # The engine takes away D v⁺, with the velocity at the end of the step: the servo's part, and friction.
+    def _drive(self, h: float) -> None:
+        """A step, again with motors at their limits if they were asked for more than they can do."""
+        engine, drive = self.engine, self.drive
+        outside = self.wrench + self._followers.torques(engine.q, engine.v)
+        parts = drive.begin(engine.q, engine.v, h)
+        start = engine.mark() if parts[1].any() else None
+        while True:
+            # The engine takes away D v⁺, with the velocity at the end of the step: the motors' part, and friction.
+            engine.damping = self._viscous + parts[1]
             engine.step(parts[0] + outside, h)
-            again = None if last else servo.retry(engine.v)
-            if again is None:
+            again = drive.retry(engine.v)
+            if again is None or start is None:
                 break
             parts = again
+            engine.back_to(start)
         engine.damping = self._viscous
-        self.drive.torque = servo.finish(engine.v, h)
+        drive.finish(engine.v, h)
 
     def _feel(self, forces: dict[str, np.ndarray], h: float, count: int) -> None:
         """Add a step's share to the mean wrenches of the feet."""

@@ -41,3 +41,22 @@ class Counters:
     steps: int = 0
     unconverged: int = 0
     crowded: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """All that a step of an engine changes and the next one begins with.
+
+    Attributes:
+        q: Configuration.
+        v: Velocity.
+        before: Kinetic energy one step ago, J.
+        counters: What happened so far.
+        memories: What is remembered of contacts and joints.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    before: float
+    counters: Counters
+    memories: tuple[np.ndarray, ...]
