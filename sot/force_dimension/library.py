@@ -53,8 +53,8 @@ class Library:
         missing = [name for name in FUNCTIONS if not hasattr(self._c, name)]
         if missing:
             raise RobotError(
-                f"the Force Dimension library {self._c._name} has no function {', '.join(missing)}: it is another library, "
-                f"or too old (SDK 3.7 has no dhdSetMaxForce yet); install the vendor's current SDK"
+                f"the Force Dimension library {self._c._name} has no function {', '.join(missing)}: it is another "
+                f"library, or too old (SDK 3.7 has no dhdSetMaxForce yet); install the vendor's current SDK"
             )
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(self._c, name)
