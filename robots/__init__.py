@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sot.robots.finger import Finger
+    from sot.robots.force_dimension import ForceDimension
     from sot.robots.haptic import Haptic
     from sot.robots.kinematic import Kinematic
     from sot.robots.loader import load, names
     from sot.robots.mujoco import Mujoco
     from sot.robots.simulated import Simulated
 
-__all__ = ["Finger", "Haptic", "Kinematic", "Mujoco", "Simulated", "load", "names"]
+__all__ = ["Finger", "ForceDimension", "Haptic", "Kinematic", "Mujoco", "Simulated", "load", "names"]
 
 # Where each name lives. Modules are imported when a name is first used: a simulator does not load a device.
 _HOMES = {
     "Finger": "finger",
+    "ForceDimension": "force_dimension",
     "Haptic": "haptic",
     "Kinematic": "kinematic",
     "Mujoco": "mujoco",
