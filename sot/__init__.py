@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from sot.loop import Loop as Loop
     from sot.loop import run as run
     from sot.loop.recount import Run as Run
+    from sot.loop.together import run_together as run_together
     from sot.model import Model as Model
     from sot.operational import operational_inertia as operational_inertia
     from sot.reference import Reference as Reference
@@ -94,6 +95,7 @@ _HOMES = {
     "loop": ("Loop", "run"),
     "model": ("Model",),
     "loop.recount": ("Run",),
+    "loop.together": ("run_together",),
     "operational": ("operational_inertia",),
     "reference": (
         "Reference", "circle", "follow", "function", "hold", "move", "sine", "spline", "trapezoid", "waypoints",

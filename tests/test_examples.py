@@ -16,7 +16,7 @@ from stack_files import EXAMPLES, FILES
 from sot.config import load_run
 from sot.contact import Contact
 
-ALONE = ("finger_attractor", "finger_push")  # on a robot that stack files have no words for; own tests run them
+ALONE = ("finger_attractor", "finger_push", "panda_teleoperation")  # own tests run these
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
 
 # Runs a script as a user would, and then tells what its variable `run` holds.

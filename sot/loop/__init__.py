@@ -111,8 +111,8 @@ def run(
         observers: Functions of (state, command, controller), called after each command was sent.
         progress: Write the time to the terminal once a second.
     """
-    _check(robot, controller)
-    ticks = _ticks(robot, controller, duration)
+    check(robot, controller)
+    ticks = count_ticks(robot, controller, duration)
     watchers = list(observers)
     shown = _open(viewer, controller)
     if shown is not None:
@@ -122,7 +122,7 @@ def run(
         watchers.append(_Progress(duration))
     loop = Loop(controller.dt, realtime=shown is not None if realtime is None else realtime)
     try:
-        with _without_long_collections():
+        with without_long_collections():
             recount = _run(robot, controller, ticks, loop, watchers)
     except BaseException:
         robot.close()
@@ -133,7 +133,8 @@ def run(
     return result
 
 
-def _check(robot: object, controller: object) -> None:
+def check(robot: object, controller: object) -> None:
+    """Refuse what is no robot, no controller, or a controller that was made for another robot."""
     if not isinstance(robot, Robot):
         raise ConfigError(
             f"run: robot: expected something to read and command, such as sot.robots.Kinematic(robot), "
@@ -184,7 +185,7 @@ def _run(robot: Robot, controller: Controller, ticks: int, loop: Loop, observers
     return recount
 
 
-def _ticks(robot: Robot, controller: Controller, duration: float) -> int:
+def count_ticks(robot: Robot, controller: Controller, duration: float) -> int:
     """Number of ticks of a run, after a check that robot and controller mean the same period."""
     step = getattr(robot, "dt", controller.dt)
     if not (abs(step - controller.dt) <= 1e-9 * controller.dt):
@@ -196,7 +197,7 @@ def _ticks(robot: Robot, controller: Controller, duration: float) -> int:
 
 
 @contextlib.contextmanager
-def _without_long_collections() -> Iterator[None]:
+def without_long_collections() -> Iterator[None]:
     """Take all that is there now out of the garbage collector's rounds, which else may take milliseconds."""
     gc.freeze()
     try:
