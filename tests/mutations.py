@@ -182,7 +182,8 @@ def _not_finite(text: str, rng: np.random.Generator) -> Any:
 
 def _twice(text: str, rng: np.random.Generator) -> Any:
     """A key of a flow mapping or of the top is given twice."""
-    part = _pick([p for p in parts(text) if isinstance(p.node, yaml.MappingNode) and p.node.flow_style], rng)
+    mappings = [p for p in parts(text) if isinstance(p.node, yaml.MappingNode) and p.node.flow_style]
+    part = _pick([p for p in mappings if p.node.value], rng)
     if part is None:
         key = ("robot", "dt", "duration", "stack")[rng.integers(4)]
         return text + f"{key}: 1\n", None

@@ -115,7 +115,7 @@ def test_a_wall_in_front_of_the_arm_is_felt():
 
 
 def test_mistakes_are_told(panda):
-    with pytest.raises(ConfigError, match="unknown mode 'speed'. Available: position, rate"):
+    with pytest.raises(ConfigError, match=r"unknown mode 'speed'\. Available: position, rate"):
         Teleoperation(panda, FRAME, "speed")
     with pytest.raises(ConfigError, match="expected a rotation"):
         Teleoperation(panda, FRAME, axes=np.ones((3, 3)).tolist())
