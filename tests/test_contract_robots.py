@@ -16,6 +16,7 @@ ROBOTS = {
     "mujoco": lambda: Mujoco(load("solo12")),
     "finger": Finger,
 }
+WRONG = (None, (0.0, [0.0]), np.zeros(18), 1.0, "go", {"v": 0.0})
 EVERY = pytest.mark.parametrize("kind", ROBOTS)
 
 
@@ -24,7 +25,7 @@ def standing_still(robot) -> Command:
 
 
 @EVERY
-@pytest.mark.parametrize("wrong", [None, (0.0, [0.0]), np.zeros(18), 1.0, "go", {"v": 0.0}], ids=lambda wrong: type(wrong).__name__)
+@pytest.mark.parametrize("wrong", WRONG, ids=[type(wrong).__name__ for wrong in WRONG])
 def test_what_is_no_command_is_refused_and_nothing_moves(kind, wrong):
     robot = ROBOTS[kind]()
     before = robot.read()
