@@ -1,12 +1,13 @@
 """Momentum of a robot that tumbles through the air: nothing but gravity and pushes changes it.
 
-Solo12 is thrown with spin, its legs swing, its motors do nothing, and two pushes hit it off its centre of mass. Impulses
-are measured from where its frames are, and compared with what pinocchio says of its momentum about its centre of mass,
-h = A(q) v.
+Solo12 is thrown with spin, its legs swing, its motors do nothing, and two pushes hit it off its centre of mass. The
+impulses are measured from where its frames are, and compared with what pinocchio says of its momentum about its centre
+of mass, h = A(q) v.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,6 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import trapezoid
 
-from sot.model import Model
 from sot.robots import Simulated, load
 from sot.simulation import Actuators, Push
 from sot.state import Command
@@ -91,7 +91,7 @@ def test_within_a_step_the_change_is_the_impulse():
     robot = thrown(1e-3)
     free, dt = Free(robot.robot.pin_model), robot.dt
     path = states(robot)
-    for (q, v), (_, after) in zip(path[:-1], path[1:], strict=True):
+    for (q, v), (_, after) in itertools.pairwise(path):
         half = v + 0.5 * dt * free.acceleration(q, v)
         change = free.momentum(q, after) - free.momentum(q, v) + dt * free.drift(q, half)
         np.testing.assert_allclose(change, dt * free.rate(q), rtol=0.0, atol=1e-9)
