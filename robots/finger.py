@@ -12,6 +12,7 @@ from sot.finger.bodies import Body, Restitution, Wall, line, number
 from sot.finger.profile import constant
 from sot.finger.record import Reading, Record
 from sot.finger.simulation import Simulation
+from sot.robot_checks import is_command
 from sot.state import Command, State
 
 
@@ -147,9 +148,10 @@ class Finger:
 
     def _commanded(self, command: Command) -> float:
         """Applied force, N."""
+        is_command(command, f"finger '{self.robot.name}'")
         state, parts = self.read(), {}
         for name in ("tau", "q", "v", "kp", "kd"):
-            value = getattr(command, name, None)
+            value = getattr(command, name)
             parts[name] = None if value is None else _one(value, f"finger '{self.robot.name}': command {name}")
         tau, q, v, kp, kd = parts.values()
         error_v = 0.0 if v is None else v - float(state.v[0])

@@ -9,7 +9,7 @@ import numpy as np
 from sot.description import Description
 from sot.errors import RobotError
 from sot.model import Model
-from sot.robot_checks import configuration, number, numbers
+from sot.robot_checks import configuration, is_command, number, numbers
 from sot.state import Command, State
 
 LARGEST_STEP = 1e6  # m or rad in one period: beyond that, angles have no digits left
@@ -69,8 +69,9 @@ class Kinematic:
         """
         if self._closed:
             raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
+        is_command(command, f"robot '{self.robot.name}'")
         where = f"robot '{self.robot.name}': velocity command"
-        wanted = numbers(getattr(command, "v", None), self.model.nv, where)
+        wanted = numbers(command.v, self.model.nv, where)
         v = self._v + self._follow * (wanted - self._v)
         if not (np.abs(v).max() <= LARGEST_STEP / self.dt):
             raise RobotError(f"{where}: {np.abs(v).max():.3g} is too large to be followed")

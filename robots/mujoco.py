@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sot.collision.obstacle import Obstacle
 from sot.description import Description
 from sot.errors import ConfigError, RobotError, missing
 from sot.model import Model
-from sot.robot_checks import configuration, number, numbers
+from sot.robot_checks import configuration, joint_command, number, numbers
 from sot.simulation.actuators import Actuators
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
@@ -113,8 +113,9 @@ class Mujoco:
         """
         if self._closed:
             raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
-        checked = self._checked(command)
-        outside = numbers(self.external, self._model.nv, f"robot '{self.robot.name}': external")
+        where = f"robot '{self.robot.name}'"
+        checked = joint_command(self._model, command, self._steps * self.dt, where)
+        outside = numbers(self.external, self._model.nv, f"{where}: external")
         self._last.append(self.read())
         try:
             self.plant.advance(checked, self._steps, outside)
@@ -140,21 +141,6 @@ class Mujoco:
     def sketch(self, model: Model) -> list[Drawing]:
         """Obstacles, contact forces and pushes, for a viewer."""
         return sketch(self.plant, self._steps * self.dt)  # type: ignore[arg-type]  # it has what is drawn
-
-    def _checked(self, command: Command) -> Command:
-        """A copy of a command that is safe to follow."""
-        where, nv = f"robot '{self.robot.name}'", self._model.nv
-        parts: dict[str, Any] = {name: getattr(command, name, None) for name in ("v", "q", "tau", "kp", "kd")}
-        needs_v = parts["kd"] is not None or (parts["tau"] is None and parts["kp"] is None)
-        for name in ("v", "tau", "kp", "kd"):
-            if parts[name] is not None or (name == "v" and needs_v):
-                parts[name] = numbers(parts[name], nv, f"{where}: {name} of the command")
-        if parts["kp"] is not None:
-            parts["q"] = configuration(self._model, parts["q"], f"{where}: q of the command")
-        for name in ("kp", "kd"):
-            if parts[name] is not None and not (parts[name] >= 0.0).all():
-                raise RobotError(f"{where}: {name} of the command: has negative entries")
-        return Command(self._steps * self.dt, **parts)
 
 
 def _plant(robot: Description, settings: Simulation, dt: float, softness: float) -> Plant:

@@ -11,8 +11,8 @@ from sot.collision.obstacle import Obstacle
 from sot.description import Description
 from sot.errors import ConfigError, RobotError
 from sot.model import Model
-from sot.robot_checks import configuration, number, numbers
-from sot.simulation.actuators import Actuators, is_velocity
+from sot.robot_checks import configuration, joint_command, number, numbers
+from sot.simulation.actuators import Actuators
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
 from sot.simulation.plant import Plant
@@ -23,7 +23,6 @@ from sot.sketch import Drawing
 from sot.state import Command, State
 
 KEPT = 50  # states that come with the error of a simulation that diverges
-PARTS = ("tau", "kp", "kd")
 
 
 class Simulated:
@@ -106,13 +105,12 @@ class Simulated:
 
     def read(self) -> State:
         """What the sensors tell; the same until the next `write`."""
-        known = self._measured
-        return State(known.time, known.q.copy(), known.v.copy(), known.forces, known.imu)
+        return self._measured.copy()
 
     def truth(self) -> State:
         """What is."""
         engine = self.engine
-        return State(self._steps * self.dt, engine.q.copy(), engine.v.copy(), self.plant.forces)
+        return State(self._steps * self.dt, engine.q, engine.v, self.plant.forces).copy()
 
     def write(self, command: Command) -> None:
         """Go on by one period with a command.
@@ -124,7 +122,7 @@ class Simulated:
         """
         if self._closed:
             raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
-        checked = self._checked(command)
+        checked = joint_command(self.engine.model, command, self._steps * self.dt, f"robot '{self.robot.name}'")
         self._last.append(self.truth())
         try:
             self.plant.advance(checked, self._steps)
@@ -157,20 +155,3 @@ class Simulated:
     def sketch(self, model: Model) -> list[Drawing]:
         """Obstacles, contact forces and pushes, for a viewer."""
         return sketch(self.plant, self._steps * self.dt)
-
-    def _checked(self, command: Command) -> Command:
-        where, nv = f"robot '{self.robot.name}'", self.engine.model.nv
-        given = {part: getattr(command, part, None) for part in ("v", "q", *PARTS)}
-        names = {"v": "velocity command", "tau": "torque command", "kp": "stiffness kp", "kd": "damping kd"}
-        for part in ("v", *PARTS):
-            if given[part] is not None:
-                given[part] = numbers(given[part], nv, f"{where}: {names[part]}")
-        needed = "v" if is_velocity(command) or given["kd"] is not None else None
-        if needed and given["v"] is None:
-            raise RobotError(f"{where}: velocity command: expected {nv} numbers, got None")
-        if given["kp"] is not None:
-            given["q"] = configuration(self.engine.model, given["q"], f"{where}: configuration command")
-        for part in ("kp", "kd"):
-            if given[part] is not None and not (given[part] >= 0.0).all():
-                raise RobotError(f"{where}: {names[part]}: has negative entries")
-        return Command(self._steps * self.dt, **given)

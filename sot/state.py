@@ -20,6 +20,10 @@ class Imu:
     gyro: np.ndarray
     accelerometer: np.ndarray
 
+    def copy(self) -> Imu:
+        """The same with arrays of its own."""
+        return Imu(self.gyro.copy(), self.accelerometer.copy())
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -39,6 +43,11 @@ class State:
     v: np.ndarray
     forces: Mapping[str, np.ndarray] | None = None
     imu: Imu | None = None
+
+    def copy(self) -> State:
+        """The same with arrays of its own: whoever changes them changes no robot."""
+        forces = None if self.forces is None else {name: wrench.copy() for name, wrench in self.forces.items()}
+        return State(self.time, self.q.copy(), self.v.copy(), forces, None if self.imu is None else self.imu.copy())
 
 
 @dataclass(frozen=True, slots=True)

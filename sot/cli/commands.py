@@ -44,9 +44,9 @@ def run_command(
 def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
     """Why a run has not done what it should; empty if it has.
 
-    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; not fall; end with finite
-    errors, and below those that the file expects. A task that does not reach its goal is no failure by itself:
-    giving way to what is more important is what a stack is for.
+    It should do all its ticks, each of them feasible; keep the hard constraints to 1e-6; not fall, nor slide by more
+    than 2 cm; end with finite errors, and below those that the file expects. A task that does not reach its goal is no
+    failure by itself: giving way to what is more important is what a stack is for.
     """
     ticks = outcome.ticks if config is None else round(config.duration / config.dt)
     found = [] if outcome.ticks >= ticks else [f"only {outcome.ticks} of {ticks} ticks were done"]
@@ -56,6 +56,8 @@ def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:
         found.append(f"{outcome.nonfinite_ticks} ticks had to leave out an entry that was not finite")
     if outcome.fell:
         found.append("the robot fell")
+    for name in outcome.slid:
+        found.append(f"{name} slid by {100.0 * outcome.physics.foot_slips_m[name]:.2g} cm")  # type: ignore[union-attr]
     for name in outcome.hard:
         if not (outcome.max_violation[name] <= KEPT):
             found.append(f"{name} was broken by {outcome.max_violation[name]:.2g}")

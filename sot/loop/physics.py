@@ -1,8 +1,8 @@
-"""What a run at torque level did to the robot and asked of its motors: slip, forces, torques, a fall."""
+"""What a run did to the robot and asked of its motors: slip, forces, torques, a fall."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from sot.dynamics import Dynamics
 from sot.model import Model
 from sot.state import Command, State
 
+SLID = 0.02  # m: a contact that was further than this from where it holds its frame has slid
 HEIGHT = 0.5  # part of its height at the start below which a base has fallen
 UPRIGHT = np.cos(np.deg2rad(60.0))  # cosine of the tilt from which on it has
 
@@ -25,7 +26,8 @@ class Physics:
     """A run in physical terms.
 
     Attributes:
-        max_foot_slip_m: Largest distance of a contact's point from where the contact holds it, m; None without any.
+        foot_slips_m: Largest distance of any of a contact's points from where the contact holds it, m, by the contact's
+            name. Of a contact that may slide, along its normal only.
         min_normal_force_n: Smallest normal force that was asked of any contact, N; None without contacts. Contacts that
             are just being added or removed do not count: their force comes from 0 or goes there.
         max_torque_ratio: Largest |τ| as part of the robot's own torque limit; None if it has no limits.
@@ -34,15 +36,26 @@ class Physics:
         warnings: What `Controller.warnings` said in some tick, in words.
     """
 
-    max_foot_slip_m: float | None
+    foot_slips_m: Mapping[str, float]
     min_normal_force_n: float | None
     max_torque_ratio: float | None
     fell: bool
     warnings: tuple[str, ...] = ()
 
+    @property
+    def max_foot_slip_m(self) -> float | None:
+        """Largest slip of all contacts, m; None without any."""
+        return float(np.max(list(self.foot_slips_m.values()))) if self.foot_slips_m else None
+
+    @property
+    def slid(self) -> tuple[str, ...]:
+        """Names of the contacts that slid, by more than 2 cm."""
+        return tuple(name for name, slip in self.foot_slips_m.items() if not (slip <= SLID))
+
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and words."""
-        return {**vars(self), "warnings": list(self.warnings)}
+        plain = {"foot_slips_m": dict(self.foot_slips_m), "warnings": list(self.warnings)}
+        return {"max_foot_slip_m": self.max_foot_slip_m, **vars(self), **plain}
 
     def summary(self) -> str:
         """A line for people, and one for each warning."""
@@ -53,6 +66,7 @@ class Physics:
             parts.append(f"normal force from {self.min_normal_force_n:.3g} N on")
         if self.max_torque_ratio is not None:
             parts.append(f"torque up to {100.0 * self.max_torque_ratio:.0f} % of its limit")
+        parts += [f"{name} SLID by {100.0 * self.foot_slips_m[name]:.2g} cm" for name in self.slid]
         said = ", ".join([*parts, "FELL" if self.fell else "did not fall"])
         return "\n".join([said, *(f"       warning: {text}" for text in self.warnings)])
 
@@ -69,7 +83,8 @@ class Watch:
         self._controller = controller
         model = controller.model
         model.update(state.q, state.v)
-        self._slip = self._ratio = -np.inf
+        self._slips: dict[str, float] = {}
+        self._ratio = -np.inf
         self._force = np.inf
         self._warnings: dict[str, None] = {}  # in the order in which they came
         self._fall = Fall(model, _contacts(controller)) if controller.robot.root == "free_flyer" else None
@@ -95,7 +110,8 @@ class Watch:
         model = self._controller.model
         for contact in _contacts(self._controller):
             if contact.target is not None:
-                self._slip = _worst(np.max, self._slip, slips(contact, model))
+                known = self._slips.get(contact.name, 0.0)
+                self._slips[contact.name] = _worst(np.max, known, slips(contact, model))
         if self._fall is not None:
             self._fall.look(model)
 
@@ -103,8 +119,8 @@ class Watch:
         """The outcome, with the robot in its last state and the contacts' targets at that time."""
         self._controller.model.update(state.q, state.v)
         self._look()
-        slip, force, ratio = (None if np.isinf(value) else value for value in (self._slip, self._force, self._ratio))
-        return Physics(slip, force, ratio, self._fall is not None and self._fall.fell, tuple(self._warnings))
+        force, ratio = (None if np.isinf(value) else value for value in (self._force, self._ratio))
+        return Physics(self._slips, force, ratio, self._fall is not None and self._fall.fell, tuple(self._warnings))
 
 
 class Fall:
@@ -146,7 +162,12 @@ def slips(contact: Contact, model: Model) -> np.ndarray:
 
 
 def _contacts(controller: Controller) -> list[Contact]:
-    return _contacts_of(controller.formulation)
+    """Contacts that the robot stands on; at velocity level those on level 0, where they are more than a wish."""
+    if controller.output == "torque":
+        return _contacts_of(controller.formulation)
+    plan = controller.plan
+    hard = [block.entry for block in plan.blocks if plan.stack_level(block) == 0]
+    return [entry for entry in hard if isinstance(entry, Contact)]
 
 
 def _contacts_of(formulation: object) -> list[Contact]:

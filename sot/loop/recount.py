@@ -74,10 +74,15 @@ class Run:
         return self.physics is not None and self.physics.fell
 
     @property
+    def slid(self) -> tuple[str, ...]:
+        """Names of the contacts that slid; see `Physics`."""
+        return () if self.physics is None else self.physics.slid
+
+    @property
     def ok(self) -> bool:
-        """True if every tick was feasible and finite, hard constraints were kept, errors are finite, nobody fell."""
+        """True if all ticks were feasible and finite, hard constraints kept, errors finite, and nobody fell or slid."""
         kept = all(self.max_violation[name] <= KEPT for name in self.hard)
-        good = self.infeasible_ticks == 0 and self.nonfinite_ticks == 0 and not self.fell
+        good = self.infeasible_ticks == 0 and self.nonfinite_ticks == 0 and not (self.fell or self.slid)
         return kept and good and bool(np.isfinite(list(self.final_error.values())).all())
 
     def to_json(self) -> dict[str, Any]:

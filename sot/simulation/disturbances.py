@@ -87,7 +87,12 @@ class Disturbance(ABC):
     def check(self, robot: Model) -> None:
         """Refuse what does not fit a robot."""
         if hasattr(self, "frame"):
-            robot.frame(self.frame)
+            joint, _, _ = robot.attachment(robot.frame(self.frame))
+            if joint == 0:
+                raise ConfigError(
+                    f"{self.kind}: frame: {self.frame!r} of robot '{robot.robot.name}' is fixed to the world, where a "
+                    f"{self.kind} does nothing"
+                )
 
     @abstractmethod
     def act(self, world: World, time: float, h: float) -> None:
