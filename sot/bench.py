@@ -29,7 +29,7 @@ DT, TORQUE_DT = 0.005, 0.001
 NOW = np.inf  # gain: the whole error within one tick, as the tools compared with do
 SWAY = sine(amplitude=[0.0, 0.03, 0.0], frequency=0.5)
 STAGES = ("model", "rows", "solve", "command")
-SIMULATION = "sim"  # the case that `sot.bench_sim` runs
+SIMULATION, HAPTIC = "sim", "haptic"  # cases that `sot.bench_sim` and `sot.bench_haptic` run
 
 # A 10 cm circle in the y-z plane at 1 rad/s. The start is its lowest point, so the target moves along +y first.
 CIRCLE = circle(radius=0.1, speed=1.0, axes=[[0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -220,7 +220,7 @@ def run_cases(names: list[str] | None = None, ticks: int | None = None) -> dict[
     chosen = names or list(CASES)
     for name in chosen:
         if name not in CASES:
-            raise ConfigError(unknown("benchmark", name, [*CASES, SIMULATION]))
+            raise ConfigError(unknown("benchmark", name, [*CASES, SIMULATION, HAPTIC]))
     return {"cases": {name: _run(CASES[name], ticks or TICKS) for name in chosen}}
 
 

@@ -86,6 +86,26 @@ class Spring:
             return L.T @ self.damping[np.ix_(kept, kept)] @ L
         return 2.0 * self.ratio * _power(L.T @ self._damped[np.ix_(kept, kept)] @ L, 0.5)
 
+    def rendered(self, own: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Force per displacement and per speed that the robot's motors exert at the frame, shapes (k, k).
+
+        With Λ = own⁻¹ they are Λ M⁻¹ K and Λ M⁻¹ D: K and D themselves where the mass is the robot's own, and more
+        where the frame is to feel lighter than it is.
+
+        Args:
+            own: Inverse inertia of the robot at the frame, shape (k, k).
+            kept: The axes that are meant, k of six.
+        """
+        among = np.ix_(kept, kept)
+        B = own if self.mass is None else np.linalg.inv(self.mass[among])
+        inverse = _factor(B)[1]
+        D = inverse.T @ self._damping(_factor(B)[0], kept) @ inverse if self.damping is None else self.damping[among]
+        if self.mass is None:
+            return self.stiffness[among], D
+        heavy = _factor(own)[1]
+        share = heavy.T @ heavy @ B
+        return share @ self.stiffness[among], share @ D
+
     def velocity(self, B: np.ndarray, kept: np.ndarray, error: np.ndarray, push: np.ndarray, dt: float) -> np.ndarray:
         """D⁻¹ (f − K e): ė where inertia does not count, averaged over a tick so that e decays as it should.
 

@@ -105,6 +105,7 @@ class Impedance(Wrenches, Load, FeatureTask):
         self._measured.setup(model, self._frame)
         mass = self.spring.mass
         self._inverse = None if mass is None else np.linalg.inv(mass[np.ix_(self.kept, self.kept)])
+        self._own = inverse_inertia(model.mass_matrix, self._turned(model, self.jacobian(model)))
 
     def reset(self) -> None:
         super().reset()
@@ -162,6 +163,17 @@ class Impedance(Wrenches, Load, FeatureTask):
         return rows[self.kept]
 
     # -- what there is to tell -----------------------------------------------------------------------
+
+    def rendered(self) -> tuple[float, float]:
+        """Largest stiffness (N/m) and largest damping (N·s/m) of its force along kept translations, for bounds.
+
+        As the robot was at the start; a controller must have taken the task before.
+        """
+        way = np.flatnonzero(self.kept < 3)
+        if not len(way):
+            return 0.0, 0.0
+        K, D = (A[np.ix_(way, way)] for A in self.spring.rendered(self._own, self.kept))
+        return float(np.linalg.norm(K, 2)), float(np.linalg.norm(D, 2))
 
     def _pull(self, model: Model) -> np.ndarray:
         """Force of the spring along the axes that are kept, in the axes of the world, N and N·m, shape (6,)."""

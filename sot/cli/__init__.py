@@ -108,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
     _json(collisions)
 
     bench = commands.add_parser("bench", allow_abbrev=False, help="time of a tick, stage by stage")
-    bench.add_argument("cases", nargs="*", metavar="CASE", help="by default all ticks; `sim`: the simulation")
+    bench.add_argument("cases", nargs="*", metavar="CASE", help="by default all ticks; also `sim`, `haptic`")
     bench.add_argument("--ticks", type=_count, metavar="N", help="ticks per case")
     _json(bench)
 

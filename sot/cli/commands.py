@@ -184,14 +184,16 @@ def collisions_command(robot: str, output: str | None, as_json: bool, **options:
 
 def bench_command(cases: list[str], ticks: int | None, as_json: bool) -> int:
     """Time the ticks of benchmark cases."""
-    from sot import bench, bench_sim
+    from sot import bench, bench_haptic, bench_sim
 
-    ticked = [case for case in cases if case != bench.SIMULATION]
+    others = {bench.SIMULATION: bench_sim, bench.HAPTIC: bench_haptic}
+    ticked = [case for case in cases if case not in others]
     result: dict[str, Any] = bench.run_cases(ticked, ticks) if ticked or not cases else {}
     shown = [bench.table(result)] if result else []
-    if bench.SIMULATION in cases:
-        simulated = bench_sim.run(ticks)
-        result, shown = {**result, **simulated}, [*shown, bench_sim.table(simulated)]
+    for name, other in others.items():
+        if name in cases:
+            found = other.run(ticks)
+            result, shown = {**result, **found}, [*shown, other.table(found)]
     if as_json:
         _print_json(result)
     else:

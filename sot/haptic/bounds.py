@@ -17,6 +17,7 @@ loop 1 + K X(z) + B V(z) = 0 of the exactly discretised device has a real K wher
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import expm
@@ -54,8 +55,9 @@ def stable_stiffness(b: float, B: float, period: float, delay: float = 0.0) -> f
     return max(b + B, 0.0) / (0.5 * period + delay)
 
 
+@lru_cache(maxsize=64)  # it takes tens of milliseconds, and commands with kd ask for it in every period
 def edge(device: Device, B: float, period: float) -> float:
-    """Largest K of a stable wall, from the sampled loop itself, N/m."""
+    """Largest K of a stable wall, from the sampled loop itself, N/m. Worked out once for each B of a device."""
     X, V = _responses(device, period)
     if B != 0.0 and not (_smallest(lambda a: V(a) * np.sign(B)) > abs(B)):
         return 0.0  # the damper alone swings
