@@ -27,14 +27,16 @@ def test_the_first_example_prints_what_the_readme_shows(capsys):
 
 
 def test_torques_and_simulator_work_as_shown():
-    """The blocks go on from the first example."""
+    """The blocks go on from the first example; that of the stylus is the last."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     first = blocks[0].rsplit("print(", 1)[0]  # without its run
     parts = [block for block in blocks if "output=\"torque\"" in block or "Simulated" in block]
-    assert len(parts) == 2
+    assert len(parts) == 3
     names = {}
     exec(compile("\n".join([first, *parts]), "README.md", "exec"), names)
+    stylus = names["stylus"].truth().q[2]
+    assert abs(stylus + 0.02 * 300.0 / 1300.0) < 2e-5  # between the springs of the hand and of the wall
     assert not names["run"].fell and names["run"].ticks == 2000 and names["run"].physics.max_foot_slip_m < 1e-3
 
 

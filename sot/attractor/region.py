@@ -14,6 +14,7 @@ from sot.sketch import Colour, Drawing
 from sot.typed_yaml import arguments
 from sot.typed_yaml.node import Node
 
+IDENTITY = np.eye(3)
 BAND = 1e-3  # m outside of a surface over which damping fades in
 GLASS: Colour = (0.25, 0.55, 0.90, 0.25)  # of regions in the viewer
 PATCH = 0.3  # m, half of the part of a plane or line that is drawn
@@ -157,10 +158,15 @@ def faded(depth: np.ndarray | float) -> Any:
 
 
 def around(n: np.ndarray) -> np.ndarray:
-    """An orthonormal basis whose first row is n, shape (3, 3)."""
-    t = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
-    t /= np.linalg.norm(t)
-    return np.array([n, t, np.cross(n, t)])
+    """An orthonormal basis whose first row is n, of length 1; shape (3, 3).
+
+    The reflection that takes x to ∓n, I − w wᵀ/(1 + |n_x|) with w = n ± x: two of its rows are across n.
+    """
+    sign = -1.0 if n[0] < 0.0 else 1.0
+    w = n + [sign, 0.0, 0.0]
+    basis = IDENTITY - np.outer(w, w / (1.0 + abs(n[0])))
+    basis[0], basis[1] = n, sign * basis[1]  # right-handed
+    return basis
 
 
 def posed(axes: np.ndarray, at: np.ndarray) -> np.ndarray:
