@@ -163,7 +163,7 @@ def around(n: np.ndarray) -> np.ndarray:
     The reflection that takes x to ∓n, I − w wᵀ/(1 + |n_x|) with w = n ± x: two of its rows are across n.
     """
     sign = -1.0 if n[0] < 0.0 else 1.0
-    w = n + [sign, 0.0, 0.0]
+    w = n + sign * IDENTITY[0]
     basis = IDENTITY - np.outer(w, w / (1.0 + abs(n[0])))
     basis[0], basis[1] = n, sign * basis[1]  # right-handed
     return basis
