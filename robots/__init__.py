@@ -6,6 +6,7 @@ For example `robot = Kinematic(load("talos"))`.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from sot.robots.loader import load, names
     from sot.robots.mujoco import Mujoco
     from sot.robots.simulated import Simulated
+    from sot.world import World
 
-__all__ = ["Finger", "ForceDimension", "Haptic", "Kinematic", "Mujoco", "Simulated", "load", "names"]
+__all__ = [
+    "Finger", "ForceDimension", "Haptic", "Kinematic", "Mujoco", "Simulated", "load", "names", "world", "worlds",
+]  # fmt: skip
 
 # Where each name lives. Modules are imported when a name is first used: a simulator does not load a device.
 _HOMES = {
@@ -30,6 +34,24 @@ _HOMES = {
     "load": "loader",
     "names": "loader",
 }
+
+_WORLD = "_world"  # how the names of files with keys for stack files end
+
+
+def worlds() -> list[str]:
+    """What a stack file can be run on: its key for each, which is the name of a file here."""
+    found = [info.name for info in pkgutil.iter_modules(__path__) if info.name.endswith(_WORLD)]
+    return sorted(name.removesuffix(_WORLD) for name in found)
+
+
+def world(name: str) -> type[World]:
+    """The options of a world."""
+    from sot.world import World
+
+    module = importlib.import_module(f"{__name__}.{name}{_WORLD}")
+    own = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
+    (found,) = (kind for kind in own if issubclass(kind, World))
+    return found
 
 
 def __getattr__(name: str) -> Any:

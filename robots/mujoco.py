@@ -55,7 +55,7 @@ class Mujoco:
         q: np.ndarray | None = None,
         v: np.ndarray | None = None,
         *,
-        ground: bool | Sequence[float] = True,
+        ground: bool | Sequence[float] | None = None,
         obstacles: Sequence[Obstacle] = (),
         friction: float = 0.7,
         substeps: int = 1,
@@ -70,7 +70,8 @@ class Mujoco:
             dt: Period of one command, s.
             q: Configuration to start from, shape (nq,); by default home, standing on the ground as it is tilted.
             v: Velocity to start with, shape (nv,); by default none.
-            ground: A floor through z = 0, or its angles about x and y, rad, or False.
+            ground: A floor through z = 0: True or False, or its angles about x and y, rad. By default there is one for
+                robots with a free base.
             obstacles: Planes and boxes that stand around.
             friction: Friction coefficient of ground and obstacles.
             substeps: Steps of MuJoCo per command.
@@ -83,8 +84,8 @@ class Mujoco:
             raise ConfigError(f"a robot in MuJoCo needs a description, as `sot.robots.load` gives it; got {robot!r}")
         self.robot, self.dt = robot, number(dt, "dt")
         self.settings = Simulation(
-            ground if isinstance(ground, bool) else tuple(ground), obstacles, friction, substeps, bodies=bodies,
-            actuators=actuators or Actuators(), disturbances=disturbances,
+            tuple(ground) if isinstance(ground, (Sequence, np.ndarray)) else ground, obstacles, friction, substeps,
+            bodies=bodies, actuators=actuators or Actuators(), disturbances=disturbances,
         )  # fmt: skip
         self.plant = _plant(robot, self.settings, self.dt, number(softness, "softness"))
         self.engine, self._model = self.plant.engine, Model(robot)

@@ -170,13 +170,13 @@ stack:
 
 def test_a_file_and_python_say_the_same():
     config = parse_run(FILE)
-    assert config.simulation.disturbances == (
+    assert config.world.disturbances == (
         Push(1.0, "base_link", force=(1.0, 0.0, 0.0)),
         GroundTilt(2.0, (0.0, 0.1)),
         ExtraMass(3.0, "base_link", 0.5),
         FrictionChange(4.0, 0.3),
     )
-    assert config.simulated().settings == config.simulation
+    assert config.simulated().settings.options() == config.world.options()
 
 
 @pytest.mark.parametrize(

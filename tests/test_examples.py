@@ -73,5 +73,5 @@ def test_twins_run_reach_their_goals_and_agree(file: Path):
         assert stack["max_torque_ratio"] <= 1.0
         forces = [entry.min_force for entry in config.stack if isinstance(entry, Contact)]
         if forces:
-            assert stack["max_foot_slip_m"] <= (1e-4 if config.simulation is None else 1e-3)
+            assert stack["max_foot_slip_m"] <= (1e-4 if config.world.kind == "kinematic" else 1e-3)
             assert stack["min_normal_force_n"] >= min(forces) - 1e-6 > 0.0

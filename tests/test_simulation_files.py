@@ -64,7 +64,7 @@ def test_a_file_and_python_are_the_same_run():
         substeps=2,
         delay=0.001,
         bodies=False,
-        obstacles=config.simulation.obstacles,
+        obstacles=config.world.obstacles,
         actuators=Actuators(strength=0.9, servo=sot.JointImpedance(kp=10.0, kd=0.5)),
         sensors=Sensors(encoder_noise=1e-5),
         disturbances=[Push(0.1, "base_link", force=[2.0, 0.0, 0.0])],
@@ -83,8 +83,8 @@ def test_without_the_key_the_robot_moves_as_told():
 def test_files_are_written_as_they_are_read(tmp_path):
     text = dump(parse_run(FILE))
     assert dump(parse_run(text)) == text
-    again = parse_run(text).simulation
-    assert again.options() | {"obstacles": ()} == parse_run(FILE).simulation.options() | {"obstacles": ()}
+    again = parse_run(text).world
+    assert again.options() | {"obstacles": ()} == parse_run(FILE).world.options() | {"obstacles": ()}
     assert "simulation: true" in dump(parse_run("{robot: solo12, simulation: {friction: 0.7}, stack: [posture]}"))
 
 

@@ -64,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", allow_abbrev=False, help="run a stack file on a simulated robot")
     run.add_argument("file", metavar="FILE", help="a stack file (.yaml)")
     run.add_argument("--solver", metavar="NAME", help="another solver than the file says")
+    run.add_argument("--engine", metavar="NAME", help="another engine: kinematic, simulation or mujoco")
     _run_options(run)
 
     check = commands.add_parser(

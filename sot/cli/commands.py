@@ -24,12 +24,18 @@ if TYPE_CHECKING:
 
 
 def run_command(
-    file: str, solver: str | None, headless: bool, realtime: bool, duration: float | None, as_json: bool
+    file: str,
+    solver: str | None,
+    engine: str | None,
+    headless: bool,
+    realtime: bool,
+    duration: float | None,
+    as_json: bool,
 ) -> int:
     """Run a stack file."""
     if solver is not None and solver not in MEANINGS:
         raise ConfigError(f"--solver: {unknown('solver', solver, MEANINGS)}")
-    config = _load(file).changed(solver, duration)
+    config = _changed(_load(file), solver, duration, engine)
     if duration is not None and not (duration >= config.dt):
         raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
     first_clash = FirstClash()
@@ -212,6 +218,13 @@ def schema_text() -> str:
     from sot.config.schema import schema
 
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _changed(config: RunConfig, solver: str | None, duration: float | None, engine: str | None) -> RunConfig:
+    try:
+        return config.changed(solver, duration, engine)
+    except ConfigError as error:
+        raise ConfigError(f"--engine: {error}") from error
 
 
 def _load(file: str) -> RunConfig:

@@ -19,6 +19,7 @@ import numpy as np
 from sot.config.catalog import Catalog, built_in
 from sot.config.events import Event, SetReference, TimedController
 from sot.config.parts import Parts, placed
+from sot.config.worlds import in_another, options, split
 from sot.description import Description
 from sot.entry import Entry, Tick
 from sot.errors import unknown
@@ -30,8 +31,8 @@ from sot.typed_yaml.node import Node
 
 if TYPE_CHECKING:
     from sot.loop import Run
-    from sot.robots import Kinematic, Simulated
-    from sot.simulation.settings import Simulation
+    from sot.robot import Robot
+    from sot.world import World
 
 __all__ = ["RunConfig", "RunFile", "load_run", "parse_run"]
 
@@ -43,19 +44,18 @@ SHORTEST, LONGEST = 1e-5, 1.0  # s, of a period
 LONGEST_RUN = 1e6  # s
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunFile:
-    """The keys of a stack file.
+    """The keys of a stack file, beside those of `sot.robots.worlds()`: one of these says what the robot is run on.
 
     Attributes:
         robot: A robot's name, a file (.yaml, .urdf, .xml), or a mapping with the keys of a description file and
-            `name` for the robot that is changed by them.
+            `name` for the robot that is changed by them. None only in a world that brings its own.
         stack: Levels, most important first; level 0 is hard. A level is a list of tasks and constraints.
         solver: Meaning of the order.
         backend: Quadratic program behind the solver `weighted`.
         output: What the commands are.
         impedance: Joint stiffness and damping that are sent along with torques.
-        simulation: Run it in a simulation of physics, with these options; without the key the robot moves as told.
         dt: Period, s.
         duration: Length of the run, s.
         plugins: Python files beside this file, or modules, with tasks, references and functions of your own.
@@ -63,13 +63,12 @@ class RunFile:
         expect: Greatest final error by task name: a run that ends with more has failed.
     """
 
-    robot: Node
+    robot: Node | None = None
     stack: Node
     solver: Solver = "hierarchical"
     backend: Backend = "sot"
     output: Output = "velocity"
     impedance: JointImpedance | None = None
-    simulation: Node | None = None
     dt: float = 5e-3
     duration: float = 5.0
     plugins: tuple[Node, ...] = ()
@@ -88,15 +87,15 @@ class RunConfig:
         backend: Quadratic program behind `weighted`.
         dt: Period, s.
         duration: Length of the run, s.
+        world: What it is run on.
         events: What happens when.
         expect: Greatest final error by task name.
         source: The file.
         words: What the words of the file stand for.
         output: What the commands are: `velocity` or `torque`.
-        given_robot: The robot as the file gives it.
+        given_robot: The robot as the file gives it; None if it gives none.
         plugins: Python files and modules of the user.
         impedance: Joint stiffness and damping that are sent along with torques.
-        simulation: How the robot is simulated; None for one that moves as told.
     """
 
     robot: Description
@@ -105,6 +104,7 @@ class RunConfig:
     backend: str
     dt: float
     duration: float
+    world: World
     events: tuple[Event, ...] = ()
     expect: dict[str, float] = field(default_factory=dict)
     source: str = "<text>"
@@ -113,11 +113,12 @@ class RunConfig:
     plugins: tuple[str, ...] = ()
     output: str = "velocity"
     impedance: JointImpedance | None = None
-    simulation: Simulation | None = None
 
-    def changed(self, solver: str | None = None, duration: float | None = None) -> RunConfig:
-        """The same with another solver or duration, s."""
-        return dataclasses.replace(self, solver=solver or self.solver, duration=duration or self.duration)
+    def changed(self, solver: str | None = None, duration: float | None = None, engine: str | None = None) -> RunConfig:
+        """The same with another solver or duration, s, or in another engine, such as `mujoco`."""
+        world = self.world if engine is None else in_another(self.world, engine, self.robot)
+        duration = duration or self.duration
+        return dataclasses.replace(self, solver=solver or self.solver, duration=duration, world=world)
 
     def controller(self) -> TimedController:
         """The controller of the run."""
@@ -126,13 +127,9 @@ class RunConfig:
             output=self.output, impedance=self.impedance,
         )  # fmt: skip
 
-    def simulated(self) -> Kinematic | Simulated:
-        """The robot that is run: one in a simulation of physics, or one that moves as told."""
-        from sot.robots import Kinematic, Simulated
-
-        if self.simulation is None:
-            return Kinematic(self.robot, dt=self.dt)
-        return Simulated(self.robot, self.dt, **self.simulation.options())
+    def simulated(self) -> Robot:
+        """The robot that is run."""
+        return self.world.make(self.robot, self.dt)
 
     def run(self, **options: Any) -> Run:
         """Run for `duration`; the options are those of `sot.run`."""
@@ -152,13 +149,17 @@ def parse_run(text: str, source: str = "<text>", folder: str | Path = ".") -> Ru
 
 
 def _make(node: Node, folder: Path) -> RunConfig:
-    file: RunFile = build(node, RunFile)
+    rest, word, body = split(node, [field.name for field in dataclasses.fields(RunFile)])
+    file: RunFile = build(rest, RunFile)
     dt = _between(node, "dt", file.dt, SHORTEST, LONGEST)
     duration = _between(node, "duration", file.duration, dt, LONGEST_RUN)
     words = built_in()
     for plugin in file.plugins:
         words.add_plugin(plugin, folder)
-    robot = _robot(file.robot, folder)
+    world = options(word, body)
+    robot = world.description() if file.robot is None else _robot(file.robot, folder)
+    with placed(body):
+        world.check(robot)
     parts = Parts(words)
     stack = parts.stack(file.stack)
     events = tuple(parts.event(event) for event in file.events)
@@ -168,16 +169,15 @@ def _make(node: Node, folder: Path) -> RunConfig:
             checked_impedance(file.impedance, file.output)
             file.impedance.gains(Model(robot))
     return RunConfig(
-        robot, stack, file.solver, file.backend, dt, duration,
+        robot, stack, file.solver, file.backend, dt, duration, world,
         events=events,
         expect=_expectations(file.expect, parts),
         source=node.source,
         words=words,
-        given_robot=file.robot.plain(),
+        given_robot=None if file.robot is None else file.robot.plain(),
         plugins=tuple(plugin.value for plugin in file.plugins),
         output=file.output,
         impedance=file.impedance,
-        simulation=None if file.simulation is None else _simulation(file.simulation, robot),
     )  # fmt: skip
 
 
@@ -206,25 +206,6 @@ def _robot(node: Node, folder: Path) -> Description:
 def _resolved(robot: str, folder: Path) -> str:
     is_file = Path(robot).suffix.lower() in (".yaml", ".yml", ".urdf", ".xml")
     return str(folder / Path(robot).expanduser()) if is_file else robot
-
-
-def _simulation(node: Node, robot: Description) -> Simulation:
-    """The options of a simulation: `true` for all defaults, or a mapping."""
-    from sot.simulation.settings import Simulation
-
-    body = dataclasses.replace(node, value={}) if node.value is True else node
-    if not body.is_mapping:
-        raise node.error(f"expected true or a mapping (key: value), got {node.shown()}")
-    with placed(node):
-        settings: Simulation = build(body, Simulation)
-    model = Model(robot)
-    places = body.value["disturbances"].value if settings.disturbances else []
-    for disturbance, place in zip(settings.disturbances, places, strict=True):
-        with placed(place):
-            disturbance.check(model)
-    with placed(node):
-        settings.check(robot)
-    return settings
 
 
 def _expectations(expect: dict[str, Node], parts: Parts) -> dict[str, float]:

@@ -13,6 +13,7 @@ from sot.config import RunConfig, RunFile
 from sot.config.catalog import Catalog, built_in
 from sot.config.events import Event, Push, Remove, SetReference, Swap
 from sot.config.signature import Parameter, accepts, parameters
+from sot.config.worlds import DEFAULT
 from sot.entry import Entry
 from sot.errors import ConfigError
 from sot.lie import SE3
@@ -33,14 +34,14 @@ def dump(config: RunConfig | Stack, words: Catalog | None = None) -> str:
     if isinstance(config, Stack):
         return to_text({"stack": plain_stack(config, words or built_in())})
     defaults = {f.name: f.default for f in dataclasses.fields(RunFile)}
-    result: dict[str, Any] = {"robot": config.given_robot or config.robot.name}
+    result: dict[str, Any] = {} if config.world.brings_robot else {"robot": config.given_robot or config.robot.name}
     for key in ("solver", "backend", "output", "dt", "duration"):
         if getattr(config, key) != defaults[key]:
             result[key] = getattr(config, key)
     if config.impedance is not None:
         result["impedance"] = _plain(config.impedance, config.words)
-    if config.simulation is not None:
-        result["simulation"] = config.simulation.plain() or True
+    if (options := config.world.plain()) or config.world.kind != DEFAULT:
+        result[config.world.kind] = options or True
     if config.plugins:
         result["plugins"] = list(config.plugins)
     result["stack"] = plain_stack(config.stack, config.words)

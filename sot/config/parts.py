@@ -45,6 +45,9 @@ def placed(node: Node) -> Iterator[None]:
 def blamed(node: Node, message: str) -> Node:
     """The value inside a mapping that a message such as `hand: gain: expected …` speaks about, or the mapping."""
     for key, child in node.value.items() if node.is_mapping else ():
+        for i, item in enumerate(child.value if child.is_list else ()):
+            if f"{key}[{i}]: " in message:
+                return blamed(item, message)
         deeper = blamed(child, message)
         named = re.search(rf"(?:^|: ){re.escape(key)}: ", message)
         quoted = isinstance(child.value, str) and repr(child.value) in message

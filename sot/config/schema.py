@@ -7,13 +7,14 @@ and as first line of a file:  # yaml-language-server: $schema=sot.schema.json
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from sot.config import RunFile
+from sot.config import RunFile, worlds
 from sot.config.catalog import built_in
 from sot.config.parts import EVENTS
 from sot.config.signature import Parameter, choices, parameters, summary, takes_function
@@ -40,7 +41,7 @@ def schema() -> Schema:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "sot stack file",
-        **_object(RunFile, _top()),
+        **_file(),
         # Kinds from plugins are not known here, so a file with plugins may use others.
         "if": {"required": ["plugins"]},
         "then": {"properties": {"stack": _levels("open_entry")}},
@@ -52,9 +53,24 @@ def schema() -> Schema:
             "target": _target(list(words.references)),
             "event": {"oneOf": [_event(what, keys) for what, keys in EVENTS.items()]},
             "robot": _robot(),
-            "simulation": _simulation(),
+            **{f"{name}_world": {**_object(worlds.find(name), {}), "description": summary(worlds.find(name))}
+               for name in worlds.names()},
         },
     }  # fmt: skip
+
+
+def _file() -> Schema:
+    """All keys: those of every file, and at most one world. A world that brings its robot stands in for `robot`."""
+    keys, names = _object(RunFile, _top()), worlds.names()
+    either = {name: {"anyOf": [{"const": True}, _ref(f"{name}_world")]} for name in names}
+    alone = [{"required": [name]} for name in names if worlds.find(name).brings_robot]
+    pairs = [{"required": list(pair)} for pair in itertools.combinations(names, 2)]
+    return {
+        **keys,
+        "properties": {**keys["properties"], **either},
+        "not": {"anyOf": pairs},
+        "oneOf": [{"required": ["robot"]}, *alone],
+    }
 
 
 def _top() -> dict[str, Schema]:
@@ -66,7 +82,6 @@ def _top() -> dict[str, Schema]:
         "duration": {"exclusiveMinimum": 0},
         "plugins": {"items": {"type": "string"}},
         "events": {"items": _ref("event")},
-        "simulation": {"anyOf": [{"const": True}, _ref("simulation")]},
         "expect": {"additionalProperties": {"type": "number", "exclusiveMinimum": 0}},
     }
 
@@ -81,12 +96,6 @@ def _robot() -> Schema:
     schema = _object(Recipe, {})
     name = {"type": "string", "description": "The robot, or robot file, that is changed by the other keys."}
     return {**schema, "properties": {"name": name, **schema["properties"]}}
-
-
-def _simulation() -> Schema:
-    from sot.simulation.settings import Simulation
-
-    return _object(Simulation, {})
 
 
 def _levels(entry: str) -> Schema:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sot.description import Description
-from sot.errors import ConfigError
 from sot.kernels.touch import FRICTION
 from sot.model import Model
 from sot.mujoco_door.build import Settings
+from sot.mujoco_door.fitting import check_settings
 from sot.mujoco_door.physics import Physics
 from sot.simulation.actuators import Drive
-from sot.simulation.disturbances import FrictionChange, Push
+from sot.simulation.disturbances import Push
 from sot.simulation.settings import Simulation
 from sot.state import Command
 
@@ -39,7 +39,7 @@ class Plant:
             dt: Time from command to command, s.
             softness: Time constant of contacts and limits, in steps.
         """
-        _check(settings)
+        check_settings(settings)
         self.dt, self.settings = dt, settings
         self.physics, self.scene = Model(robot), settings.scene(robot)
         for disturbance in settings.disturbances:
@@ -86,15 +86,3 @@ class Plant:
         """Pushes that act at a time."""
         found = [item for item in self.settings.disturbances if isinstance(item, Push)]
         return [push for push in found if push.at <= time < push.at + push.duration]
-
-
-def _check(settings: Simulation) -> None:
-    """Refuse what only the robot of `sot.simulation` can do."""
-    for thing in settings.obstacles:
-        if thing.moving:
-            raise ConfigError(f"obstacles: '{thing.name}' moves; around a robot in MuJoCo everything stands still")
-    for disturbance in settings.disturbances:
-        if not isinstance(disturbance, (Push, FrictionChange)):
-            raise ConfigError(
-                f"disturbances: {disturbance.kind}: a robot in MuJoCo takes {Push.kind} and {FrictionChange.kind} only"
-            )

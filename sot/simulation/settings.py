@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from sot.collision.obstacle import Obstacle
 from sot.description import Description
-from sot.errors import ConfigError
+from sot.errors import ConfigError, SotError
 from sot.lie import SE3, exp3, log6_vector
 from sot.model import Model
 from sot.simulation.actuators import Actuators, Drive
@@ -84,17 +84,14 @@ class Simulation:
     def check(self, robot: Description) -> None:
         """Refuse what does not fit a robot."""
         model = Model(robot)
-        for disturbance in self.disturbances:
-            disturbance.check(model)
+        for i, disturbance in enumerate(self.disturbances):
+            try:
+                disturbance.check(model)
+            except SotError as error:
+                raise ConfigError(f"disturbances[{i}]: {error}") from None
         self.sensors.check(model)
         Drive(model, self.actuators)
         self.scene(robot)
-
-    def plain(self) -> dict[str, Any]:
-        """What differs from the defaults, as plain values for a file."""
-        result = {name: _plain(value) for name, value in self.options().items()}
-        default = {name: _plain(value) for name, value in Simulation().options().items()}
-        return {name: value for name, value in result.items() if value != default[name]}
 
     @property
     def tilt(self) -> np.ndarray:
@@ -155,24 +152,3 @@ def _obstacles(given: object) -> tuple[Obstacle, ...]:
         if names.count(name) > 1 or name == "ground":
             raise ConfigError(f"obstacles: the name {name!r} is taken; give every obstacle a name of its own")
     return tuple(things)
-
-
-def _plain(value: Any) -> Any:
-    """A value as a file can hold it; of objects only what differs from their defaults."""
-    if isinstance(value, Disturbance):
-        return {value.kind: _changed(value)}
-    if isinstance(value, Obstacle):
-        if value.motion is not None:
-            raise ConfigError(f"obstacle '{value.name}': a motion that is a function cannot be written to a file")
-        return _changed(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _changed(value)
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def _changed(value: Any) -> dict[str, Any]:
-    """Fields that differ from their defaults."""
-    pairs = [(field, _plain(getattr(value, field.name))) for field in fields(value)]
-    return {field.name: plain for field, plain in pairs if field.default is MISSING or plain != _plain(field.default)}
