@@ -1,4 +1,6 @@
-"""A finger pushes a cup to a place and lets go of it, under torque control, with exact impacts, stick and slip.
+"""A finger pushes a cup to a place and lets go of it, under torque control. Twin: finger_push.yaml
+
+Impacts, stick and slip are exact.
 
 Options: a file to draw the run into, .png, .gif or .html.
 """

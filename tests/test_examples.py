@@ -16,7 +16,7 @@ from stack_files import EXAMPLES, FILES
 from sot.config import load_run
 from sot.contact import Contact
 
-ALONE = ("finger_attractor", "finger_push", "panda_teleoperation")  # own tests run these
+ALONE = ("finger_attractor", "panda_teleoperation")  # own tests run these
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
 
 # Runs a script as a user would, and then tells what its variable `run` holds.
@@ -67,10 +67,10 @@ def test_twins_run_reach_their_goals_and_agree(file: Path):
         assert stack["final_error"][name] <= limit
     assert np.allclose(script["final_q"], stack["final_q"], rtol=0.0, atol=1e-12)
     assert script["final_error"] == pytest.approx(stack["final_error"], abs=1e-12)
-    assert max(stack["max_violation"].values()) <= 1e-6
+    assert max(stack["max_violation"].values(), default=0.0) <= 1e-6
     if config.output == "torque":
         assert not stack["fell"] and not stack["warnings"]
-        assert stack["max_torque_ratio"] <= 1.0
+        assert stack["max_torque_ratio"] is None or stack["max_torque_ratio"] <= 1.0
         forces = [entry.min_force for entry in config.stack if isinstance(entry, Contact)]
         if forces:
             assert stack["max_foot_slip_m"] <= (1e-4 if config.world.kind == "kinematic" else 1e-3)
