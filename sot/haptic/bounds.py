@@ -55,7 +55,7 @@ def stable_stiffness(b: float, B: float, period: float, delay: float = 0.0) -> f
     return max(b + B, 0.0) / (0.5 * period + delay)
 
 
-@lru_cache(maxsize=64)  # it takes tens of milliseconds, and commands with kd ask for it in every period
+@lru_cache(maxsize=64)  # it takes about 0.2 s, and commands with kd ask for it in every period
 def edge(device: Device, B: float, period: float) -> float:
     """Largest K of a stable wall, from the sampled loop itself, N/m. Worked out once for each B of a device."""
     X, V = _responses(device, period)
