@@ -17,7 +17,7 @@ from sot.config import load_run
 from sot.config.events import TimedController
 from sot.entry import Entry
 from sot.reference import Reference
-from sot.robots import Kinematic, load
+from sot.robots import Finger, Kinematic, load
 from sot.solvers.choice import MEANINGS
 from sot.tasks import CenterOfMass, JointLimits, Pose, Position, Posture
 
@@ -29,8 +29,17 @@ ROBOTS = (
 DT, TICKS, EVERY = 5e-3, 200, 4  # s; ticks; of which so many-th is kept
 SQUATS = ("g1_squat", "solo12_squat", "talos_squat")  # examples at torque level, 1 ms
 SQUAT_TICKS, SQUAT_EVERY = 480, 12
-LOOPS = ("anymal_slope", "g1_stand", "panda_box", "solo12_stand", "talos_push")  # examples in the simulator, 1 ms
-LOOP_TICKS, LOOP_EVERY = 500, 20
+LOOPS = {  # examples in a simulation at 1 ms, and for how many ticks: until what they show has happened
+    "anymal_slope": 2000,  # level at 2 s
+    "bolt_release": 1150,  # released at 1 s
+    "finger_push": 1500,  # lets go of the cup at 1.08 s
+    "g1_stand": 1500,
+    "go2_stand": 7000,  # on three feet from 6.3 s on
+    "panda_box": 3000,  # around the box until 3 s
+    "solo12_stand": 7000,  # on three feet from 6.3 s on
+    "talos_push": 4500,  # pushed at 4 s
+}
+LOOP_ROWS = 50  # of each that are kept
 
 
 def stack_for(robot: sot.Description) -> sot.Stack:
@@ -88,14 +97,17 @@ def squat(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np
 
 
 def loop(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """True configurations, shape (ticks kept, nq), and torques, (ticks kept, nv), of an example in the simulator."""
+    """True configurations, shape (ticks kept, nq), and torques, (ticks kept, nv), of an example in a simulation.
+
+    Of the finger, the positions of everything on its line.
+    """
     config = load_run(FOLDER.parent.parent / "examples" / f"{name}.yaml")
     robot, controller = config.simulated(), config.controller()
     states, torques = [], []
-    for tick in range(LOOP_TICKS):
+    for tick in range(LOOPS[name]):
         command = controller.step(robot.read())
-        if tick % LOOP_EVERY == 0:
-            states.append(robot.truth().q)
+        if tick % (LOOPS[name] // LOOP_ROWS) == 0:
+            states.append(list(robot.positions().values()) if isinstance(robot, Finger) else robot.truth().q)
             torques.append(command.tau)
         robot.write(command)
     return np.array(states), np.array(torques)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import record
 
+from sot.config import load_run
+
 # Rounding differs from machine to machine and grows along a run; the runs stay away from where it would explode.
 COMMANDS = 1e-7  # rad/s, m/s
 ERRORS = 1e-8  # rad, m
@@ -44,6 +46,18 @@ def test_the_loop_in_the_simulator_is_as_recorded(name: str):
     assert np.abs(states - kept["states"]).max() <= STATES
     assert np.abs(torques - kept["torques"]).max() <= 0.01 * np.abs(kept["torques"]).max()
     assert np.ptp(kept["states"], axis=0).max() > 1e-3  # it moves
+
+
+@pytest.mark.parametrize("name", record.LOOPS)
+def test_what_is_recorded_of_a_loop_is_what_it_shows(name: str):
+    """All that happens to the stack and to the robot is in the recording; and the loop is closed at 1 kHz."""
+    config = load_run(record.FOLDER.parent.parent / "examples" / f"{name}.yaml")
+    disturbances = getattr(config.world, "disturbances", ())
+    ends = [event.at for event in config.events] + [thing.at + thing.duration for thing in disturbances]
+    assert config.dt == 1e-3 and config.output == "torque" and config.world.kind in ("simulation", "finger")
+    assert max(ends, default=0.0) < record.LOOPS[name] * config.dt
+    kept = np.load(record.FOLDER / f"{name}.npz")
+    assert len(kept["states"]) == len(kept["torques"]) == record.LOOP_ROWS
 
 
 @pytest.mark.parametrize("name", record.SQUATS)
