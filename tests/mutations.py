@@ -211,6 +211,8 @@ def _nesting(text: str, rng: np.random.Generator) -> Any:
         body = wrong[rng.integers(len(wrong))] + "\n"
         return text[: part.start] + body + text[part.end :], range(part.entry, part.line + 1)
     part = _pick(flow, rng)
+    if part is None:
+        return None
     old = text[part.start : part.end]
     return _replaced(text, part, (f"[[[{old}]]]", f"{{{old}: {old}}}", f"[{{a: {old}}}]")[rng.integers(3)])
 
