@@ -204,13 +204,21 @@ def test_both_ways_to_fill_a_plan_agree_at_torque_level(name, meaning):
             np.testing.assert_allclose(getattr(fast, field), getattr(slow, field), rtol=1e-9, atol=1e-9, err_msg=field)
 
 
+def _weakest(solver) -> float:
+    """Smallest singular value of the rows in the working set, each of length 1, in the columns that are free."""
+    rows, columns = np.split(solver.status, [len(solver.problem.A)])
+    A = solver.problem.A[np.ix_(rows != 0, columns == 0)]
+    return np.linalg.svd(A / np.linalg.norm(A, axis=1, keepdims=True), compute_uv=False)[-1]
+
+
 @pytest.mark.parametrize("meaning", ["hierarchical", "weighted"])
 @pytest.mark.parametrize("name", ["talos", "solo12", "g1", "panda"])
 def test_both_kernels_give_the_same_torques(name, meaning):
     """Along a closed loop in which cones come to their limits; each kernel is warm from its own past.
 
     Where two facets of a cone tie, either may be in the working set: the other is then kept to 1e-9 only, the tolerance
-    of rows, and torques to a few times that.
+    of rows, and torques to a few times that. Where facets meet that all but depend on each other, rounding of rows
+    comes out divided by the smallest singular value of the working set.
     """
     robot = load(name)
     frame = frame_of(robot)
@@ -235,7 +243,7 @@ def test_both_kernels_give_the_same_torques(name, meaning):
             np.abs(command.v - other.v).max() / (1.0 + np.abs(other.v).max()),
         )
         if np.array_equal(fast.solver.status, slow.solver.status):
-            assert apart <= 1e-9
+            assert apart <= 1e-9 or apart * _weakest(slow.solver) <= 1e-10
         assert apart <= 5e-8
         ties += apart > 1e-9
         active += np.count_nonzero(np.abs(fast.solver.status) == 1)

@@ -233,17 +233,9 @@ class Engine:
             bad = ", ".join(f"{names[i]} = {tau[i]}" for i in np.flatnonzero(~np.isfinite(tau)))
             raise RobotError(f"robot '{self.robot.name}': torques that are not finite: {bad}")
 
-    def forces(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What touched things in the last step, where (m), and mean forces on the robot (N), in the world.
-
-        Shapes (n,), (n, 3), (n, 3). The first are places in `candidates.names`.
-        """
-        n = self.count
-        part, axes, contacts = self.impulses[: 3 * n].reshape(n, 3) / dt, self._axes[:n], self._contacts[:n]
-        normals = contacts[:, op.NORMAL : op.SURFACE]
-        force = part[:, :1] * axes[:, :3] + part[:, 1:2] * axes[:, 3:] + part[:, 2:] * normals
-        mine = self._who[:n, op.NAME] < len(self.candidates.names)
-        return self._who[:n, op.NAME][mine], contacts[mine, op.POINT : op.NORMAL], force[mine]
+    def touched(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Contacts of the last step as kernels have them: how many, who, where, axes across the normals, impulses."""
+        return self.count, self._who, self._contacts, self._axes, self.impulses
 
     def touches(self, dt: float) -> list[Touch]:
         """Contacts of the last step that push."""

@@ -13,6 +13,7 @@ from sot.model import Model
 from sot.simulation.actuators import Drive
 from sot.simulation.disturbances import EARLY, Push
 from sot.simulation.engine import Engine
+from sot.simulation.feet import Feet
 from sot.simulation.followers import Followers
 from sot.simulation.settings import Simulation
 from sot.state import Command
@@ -64,11 +65,8 @@ class Plant:
         self._commands: deque[tuple[float, Command]] = deque()
         self._viscous = self.engine.damping.copy()
         self._moving = any(thing.moving for thing in self.scene.obstacles)
-        self._feet = {foot.frame: self.physics.frame(foot.frame) for foot in robot.feet}
-        names = list(self._feet)
-        places = [names.index(name) if name in names else -1 for name in self.engine.candidates.names]
-        self._foot_of = np.array(places, dtype=int)
-        self.forces = {name: np.zeros(6) for name in names}
+        self._feet = Feet(self.engine)
+        self.forces = self._feet.forces()
 
     def here(self) -> Model:
         """The robot at its state now, with the controller's model: it tells where things are."""
@@ -80,11 +78,11 @@ class Plant:
         start, count = tick * self.dt, self.settings.substeps
         h = self.dt / count
         self._commands.append((start + self.settings.delay, command))
-        forces = {name: np.zeros(6) for name in self._feet}
+        self._feet.clear()
         for k in range(count):
             self._step((tick + k / count) * self.dt, h)
-            self._feel(forces, h, count)
-        self.forces = forces
+            self._feet.feel(self.dt)
+        self.forces = self._feet.forces()
 
     def _step(self, time: float, h: float) -> None:
         while self._commands and self._commands[0][0] <= time + EARLY:
@@ -114,19 +112,6 @@ class Plant:
         engine.damping = self._viscous
         drive.finish(engine.v, h)
 
-    def _feel(self, forces: dict[str, np.ndarray], h: float, count: int) -> None:
-        """Add a step's share to the mean wrenches of the feet."""
-        if not forces or not self.engine.count:
-            return
-        who, points, pushes = self.engine.forces(h)
-        for index, (name, wrench) in enumerate(forces.items()):
-            mine = self._foot_of[who] == index
-            if mine.any():
-                T = self.physics.placement(self._feet[name])
-                R, push = T.rotation, pushes[mine] / count
-                wrench[:3] += push.sum(axis=0) @ R
-                wrench[3:] += _moments(points[mine] - T.translation, push) @ R
-
     def pushes(self, time: float) -> list[Push]:
         """Pushes that act at a time."""
         found = [item for item in self.settings.disturbances if isinstance(item, Push)]
@@ -146,9 +131,3 @@ def _check_masses(model: Model) -> None:
         raise ConfigError(
             f"robot '{model.robot.name}' cannot be simulated: it has {what}; lock them, or give them a rotor_inertia"
         )
-
-
-def _moments(arms: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Σ r × f: the axial part of Σ r fᵀ, shape (3,)."""
-    S = arms.T @ forces
-    return np.array([S[1, 2] - S[2, 1], S[2, 0] - S[0, 2], S[0, 1] - S[1, 0]])
