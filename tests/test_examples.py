@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from stack_files import EXAMPLES, FILES
 
+import sot
+from sot.cli import main
 from sot.config import load_run
 from sot.contact import Contact
 
 ALONE = ("finger_attractor", "panda_teleoperation")  # own tests run these
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
 
-# Runs a script as a user would, and then tells what its variable `run` holds.
-REPORT = """
-import json, runpy, sys
-sys.argv = [sys.argv[1]]
-run = runpy.run_path(sys.argv[0], run_name="__main__")["run"]
-print(json.dumps({**run.to_json(), "final_q": run.state.q.tolist(), "ok": run.ok}))
-"""
 
 
-def outcome(*command: str) -> dict[str, Any]:
-    """The JSON in the last line of a command's output; the command must succeed."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, timeout=120, cwd=EXAMPLES, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+def of_script(path: Path) -> sot.Run:
+    """What a script leaves in its variable `run`."""
+    return runpy.run_path(str(path), run_name="__main__")["run"]
 
 
 def test_every_example_has_its_twin():
@@ -51,21 +40,27 @@ def test_examples_are_short_and_say_what_they_show(path: Path):
     assert f"Twin: {other.name}" in text
 
 
+def test_an_example_runs_in_a_process_of_its_own():
+    """As a user starts it, from another folder."""
+    done = subprocess.run([sys.executable, str(SCRIPTS[0])], capture_output=True, text=True, timeout=120, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert "0 infeasible" in done.stdout
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_twins_run_reach_their_goals_and_agree(file: Path):
+def test_twins_run_reach_their_goals_and_agree(file: Path, monkeypatch, capsys):
     config = load_run(file)
     assert config.expect, "an example says what it should reach"
-    script = outcome("-c", REPORT, str(file.with_suffix(".py")))
-    stack = outcome("-m", "sot", "run", str(file), "--headless", "--json")
-    assert (
-        stack["ok"]
-        and stack["infeasible_ticks"] == 0
-        and stack["ticks"] == round(config.duration / config.dt)
-    )
-    assert script["ok"]
+    monkeypatch.setattr(sys, "argv", [str(file)])
+    run = of_script(file.with_suffix(".py"))
+    capsys.readouterr()
+    assert main(["run", str(file), "--headless", "--json"]) == 0
+    script, stack = run.to_json(), json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert run.ok and stack["ok"] and stack["infeasible_ticks"] == 0
+    assert stack["ticks"] == round(config.duration / config.dt)
     for name, limit in config.expect.items():
         assert stack["final_error"][name] <= limit
-    assert np.allclose(script["final_q"], stack["final_q"], rtol=0.0, atol=1e-12)
+    assert np.allclose(run.state.q, stack["final_q"], rtol=0.0, atol=1e-12)
     assert script["final_error"] == pytest.approx(stack["final_error"], abs=1e-12)
     assert max(stack["max_violation"].values(), default=0.0) <= 1e-6
     if config.output == "torque":
