@@ -7,7 +7,7 @@ python tests/record.py [ROBOT or EXAMPLE ...]
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,8 @@ LOOPS = {  # examples in a simulation at 1 ms, and for how many ticks: until wha
 }
 LOOP_ROWS = 50  # of each that are kept
 
+Rows = dict[str, np.ndarray]
+
 
 def stack_for(robot: sot.Description) -> sot.Stack:
     """A stack that fits every robot: feet stay, the centre of mass sways, hands turn, and the posture is kept."""
@@ -61,39 +63,55 @@ def _turning(robot: sot.Description) -> Reference:
     return sot.circle(0.05, speed=3.0, normal=[1.0, 0.5, 0.0], fade=0.2)
 
 
-def run(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Commands, shape (TICKS / EVERY, nv), and norms of the tasks' errors, shape (TICKS / EVERY, tasks)."""
+def run(name: str, solver: str, kinds: Sequence[bool] = (True,)) -> list[Rows]:
+    """Commands and errors of the example stack on a robot, by compiled controllers (True) and plain ones (False)."""
     description = load(name)
-    robot, stack = Kinematic(description, dt=DT), stack_for(description)
-    controller = sot.Controller(description, stack, solver=solver, dt=DT, compiled=compiled)
-    commands, errors = [], []
-    for tick in range(TICKS):
-        command = controller.step(robot.read())
-        if tick % EVERY == 0:
-            commands.append(command.v)
-            errors.append(list(_errors(controller)))
-        robot.write(command)
-    return np.array(commands), np.array(errors)
+    controllers = [
+        sot.Controller(description, stack_for(description), solver=solver, dt=DT, compiled=compiled)
+        for compiled in kinds
+    ]
+    # Acceleration limits look back on the last command, so they are asked at every tick, for a quarter of the time.
+    return _follow(Kinematic(description, dt=DT), controllers, range(0, TICKS, EVERY), others=range(TICKS // 4))
 
 
-def squat(name: str, solver: str, compiled: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocities and torques, shape (ticks kept, nv), and norms of the tasks' errors, shape (ticks kept, tasks)."""
+def squat(name: str, solver: str, kinds: Sequence[bool] = (True,)) -> list[Rows]:
+    """The same of an example at torque level, with torques."""
+    controllers = [_squatting(name, solver, compiled) for compiled in kinds]
+    kept = range(0, SQUAT_TICKS, SQUAT_EVERY)
+    return _follow(Kinematic(load(name.split("_")[0]), dt=1e-3), controllers, kept, others=kept)
+
+
+def _squatting(name: str, solver: str, compiled: bool) -> sot.Controller:
     config = load_run(FOLDER.parent.parent / "examples" / f"{name}.yaml")
     config.stack["com"].weight = 1e4  # so that it is more than a wish where levels are weights
-    robot = Kinematic(config.robot, dt=config.dt)
-    controller = TimedController(
+    return TimedController(
         config.robot, config.stack, events=config.events, solver=solver, dt=config.dt, output="torque",
         compiled=compiled,
     )  # fmt: skip
-    commands, torques, errors = [], [], []
-    for tick in range(SQUAT_TICKS):
-        command = controller.step(robot.read())
-        if tick % SQUAT_EVERY == 0:
-            commands.append(command.v)
-            torques.append(command.tau)
-            errors.append(list(_errors(controller)))
-        robot.write(command)
-    return np.array(commands), np.array(torques), np.array(errors)
+
+
+def _follow(robot: Kinematic, controllers: Sequence[sot.Controller], kept: range, others: range) -> list[Rows]:
+    """What controllers make of the states of a motion, which the first of them leads from tick to tick.
+
+    Of each: commands and torques, shape (ticks kept, nv), and norms of the tasks' errors, shape (ticks kept, tasks).
+
+    Args:
+        robot: What moves.
+        controllers: Whom to ask.
+        kept: Ticks that are kept.
+        others: Ticks at which all but the first are asked.
+    """
+    found: list[dict[str, list]] = [{"commands": [], "torques": [], "errors": []} for _ in controllers]
+    for tick in range(kept.stop):
+        state = robot.read()
+        asked = controllers if tick in others else controllers[:1]
+        commands = [controller.step(state) for controller in asked]
+        for controller, command, rows in zip(asked, commands, found, strict=False) if tick in kept else ():
+            rows["commands"].append(command.v)
+            rows["torques"] += [] if command.tau is None else [command.tau]
+            rows["errors"].append(list(_errors(controller)))
+        robot.write(commands[0])
+    return [{name: np.array(values) for name, values in rows.items() if values} for rows in found]
 
 
 def loop(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -123,10 +141,7 @@ def record(name: str) -> Path:
     """Run a robot, or a squat, with every solver and write what came out."""
     arrays = dict(zip(("states", "torques"), loop(name), strict=True)) if name in LOOPS else {}
     for solver in MEANINGS if name not in LOOPS else ():
-        if name in SQUATS:
-            kept = dict(zip(("commands", "torques", "errors"), squat(name, solver), strict=True))
-        else:
-            kept = dict(zip(("commands", "errors"), run(name, solver), strict=True))
+        (kept,) = squat(name, solver) if name in SQUATS else run(name, solver)
         arrays |= {f"{solver}_{key}": values for key, values in kept.items()}
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.npz"
