@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sot.haptic.hand import Hand
 from sot.haptic.passivity import Energy
+from sot.haptic.record import Record
 from sot.haptic.settings import Device
 
-__all__ = ["Device", "Energy", "Hand"]
+__all__ = ["Device", "Energy", "Hand", "Record"]
