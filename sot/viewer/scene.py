@@ -111,7 +111,7 @@ def _sticks(robot: Description) -> Iterator[Shape]:
     model = robot.pin_model
     offsets = [placement.translation for placement in model.jointPlacements]
     lengths = [float(np.linalg.norm(offset)) for offset in offsets]
-    size = 0.1 * float(np.median([length for length in lengths if length > 1e-3] or [0.08]))
+    size = 0.1 * float(np.median([length for length in lengths if length > 1e-3] or [0.05]))
     slides = not any(length > 1e-3 for length in lengths)
     for i in range(1, model.njoints):
         if slides and model.inertias[i].mass == 0.0:  # it only makes way for the next one
