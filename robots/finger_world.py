@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from sot.controller import Controller
 from sot.description import Description
 from sot.finger.bodies import Body, Restitution, Wall
 from sot.robots.finger import Finger
+from sot.state import Command, State
 from sot.world import World
 
 
@@ -22,6 +26,24 @@ class Pair:
 
     between: tuple[str, str]
     e: float
+
+
+@dataclass(frozen=True)
+class FingerRecorder:
+    """Draws what a finger has written down.
+
+    Attributes:
+        finger: The finger.
+    """
+
+    finger: Finger
+
+    def __call__(self, state: State, command: Command, controller: Controller) -> None:
+        """A tick; nothing is to be done."""
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw positions, velocities and forces over time into a PNG file."""
+        return self.finger.record().plot(path)
 
 
 @dataclass(frozen=True)
@@ -56,6 +78,10 @@ class FingerWorld(World):
     def make(self, robot: Description, dt: float) -> Finger:
         """The finger on its line."""
         return self._finger(dt)
+
+    def recorder(self, robot: Any) -> FingerRecorder:
+        """The finger writes its motion down by itself."""
+        return FingerRecorder(robot)
 
     def _finger(self, dt: float) -> Finger:
         return Finger(

@@ -15,8 +15,11 @@ from sot.haptic.device import Encoders, Plant, Works
 from sot.haptic.hand import Hand
 from sot.haptic.passivity import Energy, Passivity
 from sot.haptic.settings import Device
+from sot.haptic.sketch import SPAN, sketch
 from sot.kernels import haptic as op
+from sot.model import Model
 from sot.robot_checks import number, numbers
+from sot.sketch import Drawing
 from sot.state import Command, State
 
 
@@ -43,7 +46,10 @@ class Haptic:
         dt: Period, s.
         settings: What the device is like.
         counters: What became of commands.
+        span: Size of the space around it that a viewer shows, m.
     """
+
+    span = SPAN
 
     def __init__(
         self,
@@ -67,7 +73,7 @@ class Haptic:
         self.settings = settings or Device()
         if not isinstance(self.settings, Device):
             raise ConfigError(f"a haptic device needs a sot.haptic.Device, got {settings!r}")
-        self.dt = number(dt, "dt")
+        self.dt, self.name = number(dt, "dt"), f"{name} device"  # what a viewer calls it
         start = numbers(position, 3, "position")
         self.robot = stylus(name, self.settings.mass, start.tolist(), self.settings.friction, self.settings.damping)
         self._periods = np.array([self.dt] if periods is None else [number(period, "periods") for period in periods])
@@ -145,6 +151,10 @@ class Haptic:
     def force(self) -> np.ndarray:
         """The last force that was sent, N, shape (3,)."""
         return self._sent.copy()
+
+    def sketch(self, model: Model) -> list[Drawing]:
+        """The hand, the rendered force, and energies as bars, for a viewer."""
+        return sketch(self.plant, self.robot.home, self._sent, self.energy, model)
 
     def _plugged(self) -> None:
         if self._cause == "unplugged":

@@ -17,7 +17,7 @@ from sot.sketch import CALM, Colour, Line
 from sot.task import Mask, pick
 from sot.wanted import Numbers, Wanted
 
-LONGEST = 0.5  # m, of an arrow: the robot's weight, or more
+LONGEST, LIGHT, SLIGHT = 0.5, 1.0, 10.0  # m, of an arrow: the robot's weight, or more; of robots below 1 kg 10 N
 
 
 class ForceTask(Entry):
@@ -134,6 +134,10 @@ def placed(rows: np.ndarray, contacts: Contacts, contact: Contact) -> np.ndarray
 
 
 def arrow(model: Model, name: str, start: np.ndarray, force: np.ndarray, colour: Colour = CALM) -> Line:
-    """A force in the world as an arrow: half a metre for the robot's weight, and no longer."""
-    length = LONGEST / max(model.mass * 9.81, float(np.linalg.norm(force)), 1e-9)
+    """A force in the world as an arrow: half a metre for the robot's weight, and no longer.
+
+    For one that weighs next to nothing, such as a stylus of m kg, it is m / 2 metres for 10 N.
+    """
+    longest = LONGEST * min(model.mass / LIGHT, 1.0)
+    length = longest / max(model.mass * 9.81, SLIGHT, float(np.linalg.norm(force)))
     return Line(name, np.array(start), start + length * force, colour, arrow=True)

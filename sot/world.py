@@ -24,15 +24,30 @@ Then `hover: {height: 0.3}` is understood, checked, completed by editors and wri
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from sot.description import Description
 from sot.errors import ConfigError
 from sot.robot import Robot
+from sot.state import Command, State
+
+if TYPE_CHECKING:
+    from sot.controller import Controller
+
+
+class Recorder(Protocol):
+    """An observer of `sot.run` that can draw what it saw."""
+
+    def __call__(self, state: State, command: Command, controller: Controller) -> None:
+        """Take note of a tick."""
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the run into a PNG file."""
 
 
 class World(ABC):
@@ -41,10 +56,12 @@ class World(ABC):
     Attributes:
         kind: Its key in stack files, and the name of its file, `KIND_world.py`.
         brings_robot: True if it describes its robot itself, so that a file names none.
+        outputs: What commands it takes.
     """
 
     kind: ClassVar[str]
     brings_robot: ClassVar[bool] = False
+    outputs: ClassVar[tuple[str, ...]] = ("velocity", "torque")
 
     def description(self) -> Description:
         """The robot, of a world that brings it along."""
@@ -54,9 +71,20 @@ class World(ABC):
         """Refuse what does not fit a robot; here by making it once."""
         self.make(robot, 1e-3).close()
 
+    def check_stack(self, make_controller: Callable[[], Controller]) -> None:  # noqa: B027 - most worlds take any stack
+        """Refuse what the robot would refuse before the first tick."""
+
     @abstractmethod
     def make(self, robot: Description, dt: float) -> Robot:
         """What is read and commanded, with a period of dt seconds."""
+
+    def recorder(self, robot: Any) -> Recorder:
+        """What writes a run of a robot down, as an observer, and draws it.
+
+        Raises:
+            ConfigError: Runs in this world have no plot.
+        """
+        raise ConfigError(f"runs in the world '{self.kind}' have no plot")
 
     def plain(self) -> dict[str, Any]:
         """Options that differ from their defaults, as plain values for a file."""

@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("file", metavar="FILE", help="a stack file (.yaml)")
     run.add_argument("--solver", metavar="NAME", help="another solver than the file says")
     run.add_argument("--engine", metavar="NAME", help="another engine: kinematic, simulation or mujoco")
+    run.add_argument("--plot", metavar="PNG", help="draw the run into a file, in the worlds finger and haptic")
     _run_options(run)
 
     check = commands.add_parser(

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from sot.checks import vector
 from sot.cli import show as tables
-from sot.config import RunConfig, load_run
+from sot.config import RunConfig, load_run, worlds
 from sot.controller import Controller
 from sot.errors import ConfigError, unknown
+from sot.loop import run
 from sot.loop.recount import KEPT, Run
 from sot.solvers.choice import MEANINGS
 from sot.state import Command, State
+from sot.world import Recorder, World
 
 if TYPE_CHECKING:
+    from sot.robot import Robot
     from sot.viewer import Viewer
 
 
@@ -27,6 +30,7 @@ def run_command(
     file: str,
     solver: str | None,
     engine: str | None,
+    plot: str | None,
     headless: bool,
     realtime: bool,
     duration: float | None,
@@ -38,13 +42,27 @@ def run_command(
     config = _changed(_load(file), solver, duration, engine)
     if duration is not None and not (duration >= config.dt):
         raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
-    first_clash = FirstClash()
+    first_clash, robot = FirstClash(), config.simulated()
+    recorders = [] if plot is None else [_recorder(config, robot)]
     with nullcontext() if headless else _viewer(config) as viewer:
-        outcome = config.run(viewer=viewer, realtime=realtime or None, observers=[first_clash])
+        watchers = [first_clash, *recorders]
+        outcome = run(
+            robot, config.controller(), config.duration, viewer=viewer, realtime=realtime or None, observers=watchers
+        )
+    for recorder in recorders:
+        print(f"wrote {recorder.plot(str(plot))}")
     problems = failures(outcome, config)
     if problems and first_clash.text:
         print(first_clash.text, file=sys.stderr)
     return _finish(outcome, problems, as_json)
+
+
+def _recorder(config: RunConfig, robot: Robot) -> Recorder:
+    try:
+        return config.world.recorder(robot)
+    except ConfigError as error:
+        drawn = [name for name in worlds.names() if worlds.find(name).recorder is not World.recorder]
+        raise ConfigError(f"--plot: {error}; those in {', '.join(drawn)} have one") from None
 
 
 def failures(outcome: Run, config: RunConfig | None = None) -> list[str]:

@@ -22,7 +22,7 @@ from sot.config.parts import Parts, placed
 from sot.config.worlds import in_another, options, split
 from sot.description import Description
 from sot.entry import Entry, Tick
-from sot.errors import unknown
+from sot.errors import SotError, unknown
 from sot.joint_impedance import JointImpedance, checked_impedance
 from sot.model import Model
 from sot.stack import Stack
@@ -168,7 +168,7 @@ def _make(node: Node, folder: Path) -> RunConfig:
         with placed(node.value["impedance"]):
             checked_impedance(file.impedance, file.output)
             file.impedance.gains(Model(robot))
-    return RunConfig(
+    config = RunConfig(
         robot, stack, file.solver, file.backend, dt, duration, world,
         events=events,
         expect=_expectations(file.expect, parts),
@@ -179,6 +179,21 @@ def _make(node: Node, folder: Path) -> RunConfig:
         output=file.output,
         impedance=file.impedance,
     )  # fmt: skip
+    _ask_world(config, node, parts)
+    return config
+
+
+def _ask_world(config: RunConfig, node: Node, parts: Parts) -> None:
+    """A world may take torques only, or refuse a stack: then the entry that its reason names first is to blame."""
+    if config.output not in config.world.outputs:
+        wanted = " or ".join(config.world.outputs)
+        where = node.value.get("output", node)
+        raise where.error(f"{config.world.kind!r} takes {wanted} commands only: it needs 'output: {wanted}'")
+    try:
+        config.world.check_stack(config.controller)
+    except SotError as error:
+        blamed = [place for entry, place in parts.places.items() if repr(entry.name) in str(error)]
+        raise (blamed or [node.value["stack"]])[0].error(str(error)) from None
 
 
 def _between(node: Node, key: str, value: float, low: float, high: float) -> float:

@@ -5,8 +5,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sot.haptic.hand import Hand
 from sot.haptic.passivity import Energy
+from sot.haptic.record import Record
 from sot.haptic.settings import Device
 
-__all__ = ["Device", "Energy", "Hand"]
+if TYPE_CHECKING:
+    from sot.haptic.resistance import Resistance as Resistance
+    from sot.haptic.teleoperation import Teleoperation as Teleoperation
+
+__all__ = ["Device", "Energy", "Hand", "Record", "Resistance", "Teleoperation"]
+
+
+def __getattr__(name: str) -> Any:
+    """What concerns an arm as well is imported when it is first used."""
+    if name not in ("Resistance", "Teleoperation"):
+        raise AttributeError(f"module 'sot.haptic' has no attribute {name!r}")
+    return getattr(import_module(f"sot.haptic.{name.lower()}"), name)

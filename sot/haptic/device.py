@@ -42,13 +42,13 @@ class Plant:
     """
 
     def __init__(self, settings: Device, start: np.ndarray, hand: Hand | None = None) -> None:
-        self.settings, self.hand = settings, hand
+        self.settings, self.hand = settings, None if hand is None else hand.begun(start)
         self.x, self.v, self.time = start.astype(float), np.zeros(start.size), 0.0
         self.force = np.zeros(start.size)
         self._pending: deque[tuple[float, np.ndarray]] = deque()
         self._series, self._works = np.zeros(op.TERMS), np.zeros(op.WORKS)
-        if hand is not None:
-            hand.at(0.0, start.size)
+        if self.hand is not None:
+            self.hand.at(0.0, start.size)
 
     def advance(self, force: np.ndarray, end: float) -> np.ndarray:
         """Go on until a time with a new force, which acts after the delay. Returns the mean force that acted, N."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sot.errors import ConfigError
+from sot.reference import Reference
 from sot.simulation.checked import number
+from sot.wanted import Numbers
 
-Target = Sequence[float] | Callable[[float], Sequence[float]]
+Target = Reference | Sequence[float] | Callable[[float], Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Hand:
     People hold a stylus with 100–1000 N/m and 1–20 N·s/m.
 
     Attributes:
-        target: Where to, m, one number per axis; or a function of time, s.
+        target: Where to, m, one number per axis; or a function of time, s; or a reference, such as
+            `sot.sine([0.01, 0, 0], 0.5)`, which starts from where the stylus is.
         stiffness: N/m.
         damping: N·s/m.
         mass: What of the hand moves with the stylus, kg.
@@ -39,12 +42,21 @@ class Hand:
         if self.release is not None:
             object.__setattr__(self, "release", number(self.release, "hand: release", zero=True))
 
+    def begun(self, start: np.ndarray) -> Hand:
+        """The same with a function of time in place of a reference, which begins at `start`, m, at time 0."""
+        if not isinstance(self.target, Reference):
+            return self
+        path = self.target.start(Numbers(["x", "y", "z"][: start.size]), start, 0.0)
+        return replace(self, target=lambda time: path.at(time).value)
+
     def at(self, time: float, size: int) -> np.ndarray:
         """The target, m, shape (size,).
 
         Raises:
             ConfigError: It has not so many finite numbers.
         """
+        if isinstance(self.target, Reference):
+            raise ConfigError("hand: target: a reference has to begin somewhere; ask the hand that `begun` gives")
         value = np.asarray(self.target(time) if callable(self.target) else self.target, dtype=float)
         if value.shape != (size,) or not np.isfinite(value).all():
             raise ConfigError(f"hand: target: expected {size} finite numbers, got {value.tolist()} at {time:g} s")

@@ -21,6 +21,7 @@ from sot.checks import positive, vector
 from sot.description import Description
 from sot.errors import ConfigError, unknown
 from sot.model import Model
+from sot.simulation.checked import yes_or_no
 from sot.state import State
 
 MODES = ("position", "rate")
@@ -35,6 +36,7 @@ class Teleoperation:
         sot.run_together([(stylus, feeling), (arm, moving)], 5.0, exchange=lead.exchange)
 
     Attributes:
+        mode, scale, rate, axes, feedforward: As they were given.
         engaged: The clutch is closed.
         error: What the hand is away from its target, in the world, m, shape (3,).
     """
@@ -51,6 +53,7 @@ class Teleoperation:
         leash: float = 0.05,
         clutch: Callable[[float], bool] | None = None,
         axes: Sequence[Sequence[float]] | None = None,
+        feedforward: bool = True,
     ) -> None:
         """
         Args:
@@ -63,14 +66,17 @@ class Teleoperation:
             leash: How far the target may run ahead of the hand, m: it does not wind up where the hand is blocked.
             clutch: Whether the clutch is closed at a time, s; by default always. A button of the device, say.
             axes: R, shape (3, 3); by default the stylus has the axes of the world.
+            feedforward: Tell the hand how fast its target moves. Without, the hand lags by v/λ, and a `Resistance` has
+                no damper that the bound of the device would count.
         """
         if mode not in MODES:
             raise ConfigError(f"teleoperation: {unknown('mode', mode, MODES)}")
-        self._model, self._mode, self._clutch = Model(robot), mode, clutch
+        self._model, self._clutch = Model(robot), clutch
+        self.mode, self.feedforward = mode, yes_or_no(feedforward, "feedforward")
         self._frame = self._model.frame(frame)
-        self._scale, self._rate = positive(scale, "scale"), positive(rate, "rate")
+        self.scale, self.rate = positive(scale, "scale"), positive(rate, "rate")
         self._dead, self._leash = positive(dead_zone, "dead_zone", zero=True), positive(leash, "leash")
-        self._R = np.eye(3) if axes is None else _rotation(axes)
+        self.axes = np.eye(3) if axes is None else _rotation(axes)
         self._target, self._velocity = self._placed(robot.home), np.zeros(3)
         self._felt = np.zeros(3)
         self._time: float | None = None
@@ -94,18 +100,22 @@ class Teleoperation:
         self.error = hand - self._target
         self._feel(stylus.q)
 
+    def exchange_arm_first(self, states: Sequence[State]) -> None:
+        """The same for `run_together` with the arm before the stylus, as a `Resistance` wants it."""
+        self.exchange(states[::-1])
+
     def _lead(self, stylus: State, hand: np.ndarray, dt: float) -> None:
         """Where the hand should go, no further from where it is than the leash."""
         self._velocity = np.zeros(3)
         if not self.engaged:
             return
         away = stylus.q - self._start
-        if self._mode == "position":
-            wanted, self._velocity = self._hand + self._scale * self._R @ away, self._scale * self._R @ stylus.v
+        if self.mode == "position":
+            wanted, self._velocity = self._hand + self.scale * self.axes @ away, self.scale * self.axes @ stylus.v
         else:
             length = float(np.linalg.norm(away))
             beyond = max(length - self._dead, 0.0) / max(length, 1e-12)
-            self._velocity = self._rate * beyond * self._R @ away
+            self._velocity = self.rate * beyond * self.axes @ away
             wanted = self._target + dt * self._velocity
         ahead = wanted - hand
         length = float(np.linalg.norm(ahead))
@@ -117,12 +127,12 @@ class Teleoperation:
         """Where the spring pulls the stylus to; with an open clutch it does not."""
         self._felt = x.copy()
         if self.engaged:
-            rest = x if self._mode == "position" else self._start
-            self._felt = rest + self._R.T @ self.error / self._scale
+            rest = x if self.mode == "position" else self._start
+            self._felt = rest + self.axes.T @ self.error / self.scale
 
     def hand(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Target of the hand in the world: position, m, and velocity, m/s."""
-        return self._target, self._velocity
+        return self._target, self._velocity if self.feedforward else np.zeros(3)
 
     def stylus(self, time: float) -> np.ndarray:
         """Pose to which a spring pulls the stylus: x y z, m, and a quaternion that does not turn."""

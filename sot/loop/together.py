@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sot.controller import Controller
 from sot.errors import ConfigError
-from sot.loop import Loop, check, count_ticks, without_long_collections
+from sot.loop import Loop, Observer, check, count_ticks, without_long_collections
 from sot.loop.recount import Recount, Run
 from sot.loop.warm_up import warm_up
 from sot.robot import Robot
@@ -21,6 +21,7 @@ def run_together(
     duration: float,
     *,
     exchange: Callable[[Sequence[State]], None] | None = None,
+    observers: Sequence[Observer] = (),
     realtime: bool = False,
 ) -> list[Run]:
     """Control several robots for a while, all with the same period.
@@ -32,6 +33,7 @@ def run_together(
         pairs: Robots, each with its controller.
         duration: Time by the robots' clocks, s.
         exchange: Is given the states of this tick, in the order of the robots, before controllers see them.
+        observers: Functions of (state, command, controller), called for each robot after its command was sent.
         realtime: Keep pace with the clock.
     """
     if not pairs:
@@ -45,7 +47,7 @@ def run_together(
     loop = Loop(pairs[0][1].dt, realtime=realtime)
     try:
         with without_long_collections():
-            recounts = _run(pairs, ticks.pop(), loop, exchange)
+            recounts = _run(pairs, ticks.pop(), loop, exchange, observers)
     except BaseException:
         for robot, _ in pairs:
             robot.close()
@@ -54,7 +56,11 @@ def run_together(
 
 
 def _run(
-    pairs: Sequence[Pair], ticks: int, loop: Loop, exchange: Callable[[Sequence[State]], None] | None
+    pairs: Sequence[Pair],
+    ticks: int,
+    loop: Loop,
+    exchange: Callable[[Sequence[State]], None] | None,
+    observers: Sequence[Observer],
 ) -> list[Recount]:
     for _, controller in pairs:
         if controller.counters.ticks == 0:
@@ -74,4 +80,6 @@ def _run(
             elapsed = time.perf_counter_ns() - begin
             robot.write(command)
             recount.add(state, command, elapsed)
+            for observe in observers:
+                observe(state, command, controller)
     return recounts

@@ -16,11 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sot.errors import TaskError
+from sot.errors import SotError, TaskError, unknown
 from sot.feature import Feature, Value
 from sot.lie import SE3
 from sot.reference import arguments, profile
 from sot.reference.trajectory import Chain, Cubic, Followed, Path, Rest, Sampled, Target, Trajectory
+from sot.typed_yaml import arguments as given_arguments
+from sot.typed_yaml.node import Node
 
 __all__ = [
     "KINDS", "Circle", "Follow", "Function", "Hold", "Move", "Reference", "Sine", "Spline", "Target", "Trajectory",
@@ -39,6 +41,27 @@ class Reference(ABC):
     @abstractmethod
     def start(self, feature: Feature, value: Value, time: float) -> Trajectory:
         """Begin at a time, s, with the feature at `value`. Raises a TaskError if the two do not fit."""
+
+    @classmethod
+    def variants(cls) -> dict[str, type[Reference]]:
+        """Words of files that need no functions, and what they stand for."""
+        return {word: kind for word, kind in KINDS.items() if kind not in (Function, Follow)}
+
+    @classmethod
+    def from_node(cls, node: Node) -> Reference:
+        """From `kind: {arguments}` outside of a stack, where functions have no names."""
+        words = cls.variants()
+        entries = node.mapping(f"numbers, or a reference such as {{sine: {{...}}}}: one of {', '.join(words)}")
+        if len(entries) != 1:
+            raise node.error(f"a reference has one key, one of {', '.join(words)}; got {', '.join(entries) or 'none'}")
+        ((word, body),) = entries.items()
+        if word not in words:
+            raise body.error(unknown("reference", word, words))
+        given = given_arguments(body, words[word])
+        try:
+            return words[word](**given)
+        except SotError as error:
+            raise body.error(str(error)) from None
 
     def _own(self, name: str, convert: Callable[[object, str], Any]) -> None:
         """Check an argument, and keep a copy that nobody else can change."""

@@ -99,9 +99,14 @@ class Viewer:
     def watch(self, robot: object) -> None:
         """Show from now on what a robot sketches beside the tasks, as a simulated one does."""
         self._beside = [robot] if isinstance(robot, Sketching) else []
+        span = getattr(robot, "span", None)  # of a robot that is a point, such as a stylus, with no floor to stand on
         with self._lock:
             if not self._is_closed():  # a slope is sketched, and a level floor would cut through it
-                self._page.property(f"{ROOT}/floor", "visible", not getattr(robot, "ground_slopes", False))
+                floor = span is None and not getattr(robot, "ground_slopes", False)
+                self._page.property(f"{ROOT}/floor", "visible", floor)
+                if span is not None:
+                    self._look_at(span)
+                    self._sketches.ball = self._ball
 
     def observe(self, state: State, command: Command, controller: Controller) -> None:
         """Show a tick, if a picture is due and the server has taken in the last one.
@@ -187,7 +192,6 @@ class Viewer:
         points = np.array([model.placement(frame).translation for frame in model.frames.values()])
         low, high = np.minimum(points.min(axis=0), [np.inf, np.inf, 0.0]), points.max(axis=0)
         size = max(float(np.linalg.norm(high - low)), 0.3)
-        self._ball = 0.02 * size  # m
         # The camera turns about the page's origin, so the scene is moved until the robot's middle is there.
         page.put(ROOT, scene.translation(-0.5 * (low + high)))
         for parity, colour in enumerate(TILES):
@@ -201,9 +205,14 @@ class Viewer:
         page.property("/Lights/SpotLight/<object>", "castShadow", True)
         for light, intensity in LIGHTS.items():
             page.property(f"/Lights/{light}/<object>", "intensity", intensity)
+        self._look_at(size)
+
+    def _look_at(self, size: float) -> None:
+        """Put the camera where it sees so many metres, and make balls and lines as large as goes with them."""
+        self._ball = 0.02 * size  # m
         # The camera's own axes: x, then up, then −y.
-        page.property(CAMERA, "position", [2.0 * size, 0.5 * size, -1.15 * size])
-        page.property(CAMERA, "zoom", 3.0)
+        self._page.property(CAMERA, "position", [2.0 * size, 0.5 * size, -1.15 * size])
+        self._page.property(CAMERA, "zoom", 3.0)
 
     def _draw_robot(self) -> None:
         shapes = scene.robot_shapes(self.robot)

@@ -107,12 +107,15 @@ def _parts(geometry: Any) -> list[tuple[Body, np.ndarray]]:
 
 
 def _sticks(robot: Description) -> Iterator[Shape]:
-    """A ball at every joint and a stick to the joint before."""
+    """A ball at every joint and a stick to the joint before; a small ball alone for a body that only slides."""
     model = robot.pin_model
     offsets = [placement.translation for placement in model.jointPlacements]
     lengths = [float(np.linalg.norm(offset)) for offset in offsets]
-    size = 0.1 * float(np.median([length for length in lengths if length > 1e-3] or [0.3]))
+    size = 0.1 * float(np.median([length for length in lengths if length > 1e-3] or [0.05]))
+    slides = not any(length > 1e-3 for length in lengths)
     for i in range(1, model.njoints):
+        if slides and model.inertias[i].mass == 0.0:  # it only makes way for the next one
+            continue
         yield Shape(f"{model.names[i]}_ball", i, Sphere(size), np.eye(4), GREY)
         if model.parents[i] > 0 and lengths[i] > 1e-3:
             stick = Cylinder(0.5 * size, lengths[i])

@@ -48,7 +48,7 @@ class Sketches:
             root: Node above all that is drawn.
             ball: Radius that goes with the size of the robot, m.
         """
-        self._page, self._root, self._ball = page, root, ball
+        self._page, self._root, self.ball = page, root, ball
         self._paths: dict[tuple[str, str], str] = {}
         self._drawn: dict[str, tuple[Body | scene.Cone, Colour]] = {}
         self._seen: dict[str, np.ndarray] = {}
@@ -96,14 +96,14 @@ class Sketches:
             raise ConfigError(f"colour: expected CALM, WARNING or ALARM of sot.sketch, got {line.colour}")
         start, end = _numbers(line.start, (3,), "start"), _numbers(line.end, (3,), "end")
         length = float(np.linalg.norm(end - start))
-        if length < 1e-3 * self._ball:
+        if length < 1e-3 * self.ball:
             return {}  # nothing to be seen, and no direction
-        path, radius = f"{self._path(entry, line.name)}/{COLOURS[line.colour]}", RADIUS * self._ball
+        path, radius = f"{self._path(entry, line.name)}/{COLOURS[line.colour]}", RADIUS * self.ball
         self._draw(f"{path}/shaft", SHAFT, line.colour, on_top=True)
         if not line.arrow:
             return {f"{path}/shaft": (start, end, radius)}
         self._draw(f"{path}/tip", TIP, line.colour, on_top=True)
-        tip = min(TIP_LENGTH * self._ball, TIP_SHARE * length)
+        tip = min(TIP_LENGTH * self.ball, TIP_SHARE * length)
         neck = end - tip / length * (end - start)
         return {f"{path}/shaft": (start, neck, radius), f"{path}/tip": (neck, end, TIP_RADIUS / TIP_LENGTH * tip)}
 
