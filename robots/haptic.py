@@ -14,6 +14,7 @@ from sot.haptic import bounds
 from sot.haptic.device import Encoders, Plant, Works
 from sot.haptic.hand import Hand
 from sot.haptic.passivity import Energy, Passivity
+from sot.haptic.rendered import check_stack
 from sot.haptic.settings import Device
 from sot.haptic.sketch import SPAN, sketch
 from sot.kernels import haptic as op
@@ -77,22 +78,17 @@ class Haptic:
         start = numbers(position, 3, "position")
         self.robot = stylus(name, self.settings.mass, start.tolist(), self.settings.friction, self.settings.damping)
         self._periods = np.array([self.dt] if periods is None else [number(period, "periods") for period in periods])
+        self._longest = float(self._periods.max())
         self.plant = Plant(self.settings, start, hand)
         self.counters = Counters()
         self._encoders = Encoders(self.settings, start, self.dt)
-        self._passivity = Passivity(self.settings, start.size, self.dt)
+        self._passivity = Passivity(self.settings, start.size, self._longest)
         self._sent = np.zeros(start.size)
-        self._steps, self._ends, self._cause = 0, 0.0, ""
+        self._steps, self._ends, self._lasted, self._cause = 0, 0.0, self.dt, ""
 
     def check(self, controller: Controller) -> None:
         """Refuse a stack whose walls and springs, each alone and all together, are past the bound."""
-        found = {entry.name: entry.rendered() for entry in controller.stack if hasattr(entry, "rendered")}
-        period = float(self._periods.max())
-        for name, (K, B) in found.items():
-            bounds.check(self.settings, K, B, period, f"'{name}'")
-        if len(found) > 1:
-            K, B = (float(sum(values)) for values in zip(*found.values(), strict=True))
-            bounds.check(self.settings, K, B, period, f"{', '.join(map(repr, found))} together")
+        check_stack(self.settings, controller, self._longest)
 
     def read(self) -> State:
         """What the encoders tell.
@@ -121,10 +117,10 @@ class Haptic:
         except RobotError:
             self.counters.refused += 1
             raise
-        force = self._limited(self._passivity.force(wanted, self._encoders.step))
-        period = self._periods[self._steps % self._periods.size]
+        force = self._limited(self._passivity.force(wanted, self._encoders.step, self._encoders.pace))
+        period = self._lasted = float(self._periods[self._steps % self._periods.size])
         self._steps += 1
-        self._ends = self._steps * self.dt if self._periods.size == 1 else self._ends + float(period)
+        self._ends = self._steps * self.dt if self._periods.size == 1 else self._ends + period
         self._passivity.acted(self.plant.advance(force, self._ends))
         self._sent = force
         self._encoders.read(self._ends, self.plant.x, self.plant.v)
@@ -181,7 +177,7 @@ class Haptic:
     def _check_gains(self, kp: np.ndarray | None, kd: np.ndarray | None) -> None:
         K, B = (0.0 if gain is None else float(gain.max()) for gain in (kp, kd))
         try:
-            bounds.check(self.settings, K, B, float(self._periods.max()), "command kp, kd")
+            bounds.check(self.settings, K, B, self._longest, "command kp, kd")
         except ConfigError as error:
             raise RobotError(str(error)) from None
 
@@ -189,7 +185,7 @@ class Haptic:
         """Shortened along its direction, slowed down in its change, and less where it would speed the stylus up."""
         device = self.settings
         force = self._braked(force)
-        step = np.inf if device.rate_limit is None else device.rate_limit * self.dt
+        step = np.inf if device.rate_limit is None else device.rate_limit * self._lasted
         done = op.limit(force, self._sent, device.force_limit, step)
         self.counters.clamped += bool(done & op.CLAMPED)
         self.counters.slewed += bool(done & op.SLEWED)
@@ -197,12 +193,12 @@ class Haptic:
 
     def _braked(self, force: np.ndarray) -> np.ndarray:
         """F · v̂ ≤ m (v_max − v) / 2T, with v as it will be when the force acts: the speed stays below its limit."""
-        device, T = self.settings, self.dt
-        v = self._encoders.step / T + (self.plant.pending() + 0.5 * self._sent) * T / device.mass
+        device, T = self.settings, self._longest
+        v = self._encoders.pace + (self.plant.pending() + 0.5 * self._sent) * T / device.mass
         speed = float(np.linalg.norm(v))
         if speed == 0.0:
             return force.copy()
-        along, most = v / speed, 0.5 * device.mass * (device.speed_limit - device.quantum / T - speed) / T
+        along, most = v / speed, 0.5 * device.mass * (device.speed_limit - device.quantum / self.dt - speed) / T
         over = float(force @ along) - most
         if over <= 0.0:
             return force.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from warnings import warn
@@ -56,6 +57,10 @@ class Controller:
     `step` has no clock and no input or output but its arguments: the same states give the same commands. An
     infeasible tick is no exception: the command violates as little as possible, in the order of the stack, and
     `controller.report()` names the causes.
+
+    Attributes:
+        guard: Asked with the controller whenever its stack or an entry's stiffness changes; raises an error to refuse.
+            A run sets it to the robot's `check`.
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class Controller:
         self._tick = Tick(0.0, self.dt, np.zeros(self.model.nv))
         self._started = self._infeasible = False
         self._lost: Entry | None = None
+        self.guard: Callable[[Controller], object] | None = None
         self.phases: list[Phase] = []
         for entry in stack:
             entry.work_for(self)
@@ -268,6 +274,11 @@ class Controller:
         for phase in self.phases:
             phase.forget_gains()
 
+    def force_changed(self) -> None:
+        """The stack renders another stiffness or damping: the robot may refuse that, by raising an error."""
+        if self.guard is not None:
+            self.guard(self)
+
     # -- run-time changes of the stack ---------------------------------------------------------------
 
     def _phase(self, levels: Levels, start: float, ramp: float) -> Phase:
@@ -308,6 +319,7 @@ class Controller:
                     entry.reset()
         try:
             phase = self._phase(levels, time, ramp)
+            self.force_changed()
         except SotError:
             self.stack.restore(self._levels)
             raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 import numpy as np
 
 from sot.checks import positive
-from sot.errors import TaskError
+from sot.errors import SotError, TaskError
 from sot.model import Model
 from sot.sketch import Drawing
 from sot.state import Command
@@ -84,6 +84,9 @@ class Owner(Protocol):
     def gains_changed(self) -> None:
         """An entry has a new gain."""
 
+    def force_changed(self) -> None:
+        """An entry has another stiffness or damping; raises an error if the robot refuses it."""
+
 
 def _nobody() -> None:
     return None
@@ -100,6 +103,7 @@ class Entry(ABC):
 
     def __init__(self, *, name: str | None = None, weight: float = 1.0) -> None:
         self._owner: Callable[[], Owner | None] = _nobody
+        self._last: Callable[[], Owner | None] = _nobody  # who may still be blending it out
         self.name = name or self.default_name()
         self.weight = weight
 
@@ -112,7 +116,7 @@ class Entry(ABC):
         """Change the owner; the old one is told."""
         if self.owner is not None and self.owner is not owner:
             self.owner.lose(self)
-        self._owner = weakref.ref(owner)
+        self._owner = self._last = weakref.ref(owner)
 
     def leave(self) -> None:
         """Work for nobody: weight and mask may change before the entry joins a stack again."""
@@ -134,6 +138,20 @@ class Entry(ABC):
                 f"{self.name}: {what} cannot change while a controller uses it: the command would jump. "
                 "Remove the entry from the stack and push one with the new value; the change is blended"
             )
+
+    def force_changed(self, undo: Callable[[], object]) -> None:
+        """Call after a change of what `rendered` gives. If the robot refuses it the change is undone.
+
+        Args:
+            undo: Brings back what was.
+        """
+        owner = self._last()
+        try:
+            if owner is not None:
+                owner.force_changed()
+        except SotError:
+            undo()
+            raise
 
     def default_name(self) -> str:
         """Name used when the user gives none."""

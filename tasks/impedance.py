@@ -92,7 +92,9 @@ class Impedance(Wrenches, Load, FeatureTask):
 
     @stiffness.setter
     def stiffness(self, stiffness: Stiffness) -> None:
+        before = self._given
         self.spring.stiffen(stiffness)
+        self.force_changed(lambda: self.spring.stiffen(before))
         self._given = stiffness
 
     def default_name(self) -> str:

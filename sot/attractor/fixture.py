@@ -19,6 +19,7 @@ import operator
 
 import numpy as np
 
+from sot.attractor.affine import Flat
 from sot.attractor.law import Law
 from sot.attractor.parameters import Parameters, check_sampling
 from sot.attractor.region import Hold, Region
@@ -30,6 +31,7 @@ from sot.model import ALIGNED, Model
 from sot.sketch import ALARM, CALM, Drawing, Line
 
 AXES = np.arange(3)
+ORIGIN = np.zeros((1, 3))
 
 
 class Fixture(Load):
@@ -65,7 +67,10 @@ class Fixture(Load):
 
     @region.setter
     def region(self, region: Region) -> None:
+        before, held = self.law.region, self._holds()
         self.law.region = region
+        if self._holds() != held:
+            self.force_changed(lambda: setattr(self.law, "region", before))
         self._set, self._set_at = True, np.inf  # the time is taken at the next tick
 
     @property
@@ -75,7 +80,9 @@ class Fixture(Load):
 
     @parameters.setter
     def parameters(self, parameters: Parameters) -> None:
+        before = self.law.parameters
         self.law.parameters = parameters
+        self.force_changed(lambda: setattr(self.law, "parameters", before))
 
     @property
     def force(self) -> np.ndarray:
@@ -84,9 +91,18 @@ class Fixture(Load):
 
     def rendered(self) -> tuple[float, float]:
         """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
-        held = self.region.held(np.zeros((1, 3)))[0] if not self.region.one_sided else np.eye(3)
+        held = self.region.held(ORIGIN)[0] if isinstance(self.region, Flat) else np.eye(3)
         K, C = self.law.spring, self.law.damper(self._B)
         return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
+
+    def _holds(self) -> tuple[bytes, object]:
+        """What `rendered` takes from the region. Where the spring is the same all around, turning changes nothing."""
+        K = self.law.spring
+        if not isinstance(self.region, Flat):
+            return K.tobytes(), None
+        held = self.region.held(ORIGIN)
+        even = K[0, 0] == K[1, 1] == K[2, 2] and not (K[0, 1] or K[0, 2] or K[1, 2])
+        return K.tobytes(), round(float(np.vdot(held, held)), 9) if even else held.tobytes()
 
     # -- every tick -----------------------------------------------------------------------------------
 

@@ -64,10 +64,20 @@ def edge(device: Device, B: float, period: float) -> float:
     return _smallest(lambda a: X(a) / (1.0 + B * V(a)))
 
 
+def controlled(device: Device, period: float) -> float:
+    """Damping that the device has with its passivity controller, b + m / 4(T + td), N·s/m.
+
+    The controller's damper is up to three times as strong; the rest is what it needs against rounding and swings.
+    """
+    return device.damping + 0.25 * device.mass / (period + device.delay)
+
+
 def allowed(device: Device, B: float, period: float) -> float:
     """Largest K that the device takes with a damping B, N/m."""
     if device.bound == "off":
         return np.inf
+    if device.passivity:
+        return passive_stiffness(controlled(device, period), B, period, device.delay)
     if device.bound == "passive":
         return passive_stiffness(device.damping, B, period, device.delay)
     return min(stable_stiffness(device.damping, B, period, device.delay), edge(device, B, period))
@@ -79,21 +89,24 @@ def check(device: Device, K: float, B: float, period: float, what: str) -> None:
     Raises:
         ConfigError: With the bound, by how much it is passed, and what would be allowed.
     """
-    if device.passivity or device.bound == "off":
+    if device.bound == "off":
         return
     most = allowed(device, B, period)
-    if K <= most and (device.bound == "stable" or abs(B) <= device.damping):
+    b, T, late = controlled(device, period) if device.passivity else device.damping, period, device.delay
+    passive = device.passivity or device.bound == "passive"
+    if K <= most and (not passive or abs(B) <= b):
         return
-    b, T, late = device.damping, period, device.delay
-    if device.bound == "passive":
+    if passive:
         needed = passive_damping(K, B, T, late)
         rule = f"b ≥ K (T/2 + td) + |B| asks for b = {needed:.3g} N·s/m, but the device has {b:.3g}"
+        rule += " with its passivity controller, b + m/4(T + td)" if device.passivity else ""
     else:
         rule = f"K < (b + B)/(T/2 + td), less where the velocity is old, allows {most:.4g} N/m"
+    hint = "" if device.passivity else "; passivity=True switches a passivity controller on instead"
     raise ConfigError(
-        f"{what}: K = {K:.4g} N/m with B = {B:.3g} N·s/m is past the {device.bound} bound of the device: {rule} "
-        f"(T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). With this B, K may be up to {most:.4g} N/m; "
-        "passivity=True switches a passivity controller on instead"
+        f"{what}: K = {K:.4g} N/m with B = {B:.3g} N·s/m is past the {'passive' if passive else 'stable'} bound of the "
+        f"device: {rule} (T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). With this B, K may be up to {most:.4g} "
+        f"N/m{hint}"
     )
 
 

@@ -101,6 +101,8 @@ class Encoders:
         self.q = self._rounded(start)
         self.v = np.zeros(start.size)
         self.step = np.zeros(start.size)  # over the last period, m
+        self.pace = np.zeros(start.size)  # a velocity without much delay, whatever `v` is, m/s
+        self._since, self._mark = 0.9 * period, (0.0, self.q)  # of the pace: no difference over much less than a period
         self._past: deque[tuple[float, np.ndarray]] = deque([(0.0, self.q)], maxlen=max(self._samples, 1) + 1)
 
     def read(self, time: float, x: np.ndarray, v: np.ndarray) -> None:
@@ -109,6 +111,9 @@ class Encoders:
         self.step = q - self.q
         self.q = q
         self._past.append((time, q))
+        if time - self._mark[0] >= self._since:
+            self.pace = (q - self._mark[1]) / (time - self._mark[0])
+            self._mark = (time, q)
         begin, first = self._past[0]
         self.v = v.copy() if self._samples == 0 else (q - first) / (time - begin)
 

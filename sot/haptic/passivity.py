@@ -6,8 +6,11 @@ period than those would: the difference is energy that nobody put in,
     made = F_acted · Δx − ½ (F_(k−1) + F_k) · Δx          (½ K Δx² for a spring without delay)
 
 The observer adds it up, less what half of the device's own damping takes, and the controller takes the rest out by a
-damper α = debt / (T |v|²), no stronger than a sampled damper may be: α (T + td) ≤ m/2. What is below zero is forgotten:
-a wall that was pressed for long has no savings to buzz with.
+damper α = debt / (T |v|²), no stronger than a sampled damper may be: α (T + td) ≤ 0.8 m. What is below zero is
+forgotten: a wall that was pressed for long has no savings to buzz with.
+
+Encoders round by up to half a quantum q. A spring answers where the stylus is told to be, K q/2 away from where it is,
+and what that makes on a way Δx nobody can see: at most q/2 |K Δx| = q/2 |F_k − F_(k−1)|. It counts as made.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy as np
 from sot.haptic.settings import Device
 
 SHARE = 0.5  # part of the device's damping that may be spent on made energy; the rest damps
+STRONGEST = 0.8  # α (T + td) / m of the controller's damper
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Energy:
 
     Attributes:
         wall: Energy that went into what is rendered; below zero if more came out.
-        made: Energy that holding and delay have made.
+        made: Energy that holding, delay and rounding have made.
         debt: What of it is still to be taken out.
         taken: What the controller's damper took out.
     """
@@ -42,31 +46,40 @@ class Passivity:
     """Watches a device, and damps it if it is told to."""
 
     def __init__(self, settings: Device, size: int, period: float) -> None:
+        """
+        Args:
+            settings: What the device is like.
+            size: Number of axes.
+            period: The longest one, s.
+        """
         self._settings, self._period = settings, period
-        self._most = 0.5 * settings.mass / (period + settings.delay)  # N·s/m
+        self._most = STRONGEST * settings.mass / (period + settings.delay)  # N·s/m
         self._last = np.zeros(size)
         self._acted = np.zeros(size)
         self._damper = np.zeros(size)
         self.energy = Energy()
 
-    def force(self, wanted: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def force(self, wanted: np.ndarray, step: np.ndarray, pace: np.ndarray) -> np.ndarray:
         """The force to send, N.
 
         Args:
             wanted: What the controller asks for, N.
             step: How far the stylus went in the last period, m.
+            pace: How fast it is, m/s.
         """
-        e, T = self.energy, self._period
-        square = float(step @ step)
+        e, device = self.energy, self._settings
+        square = float(pace @ pace)
         taken = -float(self._damper @ step)
         made = float((self._acted - self._damper - 0.5 * (self._last + wanted)) @ step)
-        own = SHARE * self._settings.damping * square / T
+        if step.any():
+            made += 0.5 * device.quantum * float(np.linalg.norm(wanted - self._last))
+        own = SHARE * device.damping * max(float(pace @ step), 0.0)
         debt = max(e.debt + made - own - taken, 0.0)
         self.energy = Energy(e.wall - float(self._acted @ step), e.made + made, debt, e.taken + taken)
         self._last = wanted.copy()
         self._damper = np.zeros_like(wanted)
-        if self._settings.passivity and square > 0.0:
-            self._damper = -min(debt * T / square, self._most) * step / T
+        if device.passivity and square > 0.0:
+            self._damper = -min(debt / (self._period * square), self._most) * pace
         return wanted + self._damper
 
     def acted(self, force: np.ndarray) -> None:

@@ -32,7 +32,7 @@ class Device:
         speed_limit: Speed beyond which the device does not push the stylus, and brakes it, m/s.
         bound: Which settings are refused: those that may give out energy (`passive`), those that swing by themselves
             (`stable`), or none (`off`).
-        passivity: Let the passivity controller take energy out; then nothing is refused.
+        passivity: Let the passivity controller take energy out; then it is refused what is too much for that only.
     """
 
     mass: float = 0.2

@@ -146,9 +146,8 @@ def check(robot: object, controller: object) -> None:
     if isinstance(described, Description) and described.pin_model.nq != controller.model.nq:
         made_for = controller.robot.name
         raise ConfigError(f"run: the robot is '{described.name}', but the controller was made for '{made_for}'")
-    check = getattr(robot, "check", None)  # a robot may refuse what it cannot do safely
-    if check is not None:
-        check(controller)
+    controller.guard = getattr(robot, "check", None)  # a robot may refuse what it cannot do safely
+    controller.force_changed()
 
 
 def _open(viewer: Viewer | bool | None, controller: Controller) -> Viewer | None:
