@@ -18,9 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from sot.errors import TaskError
+from sot.kernels.inertia import exceeds, seen_at
 from sot.virtual_mass import FREE, Stiffness, as_stiffness
 
 LEVER = 0.1  # m²: one number k means k N/m and k · this N·m/rad, as if all acted at 0.32 m
+ROOT = np.sqrt(np.repeat([1.0, LEVER], 3))
 FASTEST = 0.5  # ω dt up to which a spring is as stiff as it is said to be
 HEAVY = 10.0  # masses of the robot: a frame that is as heavy as this in some direction can hardly be moved there
 TINY = 1e-9  # part of the largest inverse inertia below which a direction is all but lost
@@ -132,11 +134,14 @@ def inverse_inertia(M: np.ndarray, J: np.ndarray, contacts: np.ndarray | None = 
         J: Jacobian of the frame, shape (k, nv).
         contacts: Jacobian of all contacts, Jc, shape (r, nv).
     """
+    if contacts is None or not len(contacts):
+        (k, nv), J = J.shape, np.ascontiguousarray(J)
+        B = np.empty((k, k))
+        seen_at(M, J, np.zeros(nv), np.empty((nv, nv)), np.empty((k, nv)), B)
+        return B
     R = np.linalg.cholesky(M)
-    Y = np.linalg.solve(R, J.T)
-    if contacts is not None and len(contacts):
-        held = np.linalg.solve(R, contacts.T)
-        Y = Y - held @ np.linalg.lstsq(held, Y, rcond=1e-9)[0]
+    Y, held = np.linalg.solve(R, J.T), np.linalg.solve(R, contacts.T)
+    Y = Y - held @ np.linalg.lstsq(held, Y, rcond=1e-9)[0]
     return Y.T @ Y
 
 
@@ -152,11 +157,11 @@ def within_reach(B: np.ndarray, kept: np.ndarray, mass: float, wanted: np.ndarra
         mass: That of the robot, kg.
         wanted: Acceleration, m/s² and rad/s², shape (k,).
     """
-    root = np.sqrt(np.repeat([1.0, LEVER], 3))[kept]
+    root = ROOT[kept]
+    if exceeds(B.copy(), root, 1.0 / (HEAVY * mass)):
+        return wanted
     b, U = np.linalg.eigh(B * np.outer(root, root))
     x = np.clip(b * HEAVY * mass, 0.0, 1.0)
-    if x[0] == 1.0:
-        return wanted
     return U @ (x * x * (3.0 - 2.0 * x) * (U.T @ (root * wanted))) / root
 
 

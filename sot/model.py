@@ -65,6 +65,7 @@ class Model:
         self.world_jacobian = data.J.reshape((6, self.nv), order="F")
         self.com_jacobian_view = data.Jcom.reshape((3, self.nv), order="F")
         self.com_view = data.com[0]  # (3,)
+        self._upper = np.triu_indices(self.nv, 1)
         # An SE3 is 12 numbers in a row: the rotation by columns, then the translation.
         self.joint_placements = _table(data.oMi, data.oMi[0].rotation, self.pin.njoints, 12)  # (njoints, 12)
 
@@ -214,8 +215,9 @@ class Model:
     def mass_matrix(self) -> np.ndarray:
         """M, with the rotors' inertia, shape (nv, nv)."""
         self._dynamics()
-        M = self.data.M.reshape((self.nv, self.nv), order="F")
-        return np.triu(M) + np.triu(M, 1).T  # only the upper half is filled
+        M = self.data.M.reshape((self.nv, self.nv), order="F").copy()
+        M.T[self._upper] = M[self._upper]  # only the upper half is filled
+        return M
 
     @property
     def bias(self) -> np.ndarray:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sot.attractor import HalfSpace, Outside, Parameters, Path, Region
 from sot.attractor.fixture import Fixture
+from sot.attractor.options import with_options_of
 from sot.attractor.parameters import Matrix
 from sot.entry import Constraint, Tick
 from sot.model import Model
@@ -17,16 +19,12 @@ class _Barrier(Fixture, Constraint):
     """What the three have in common."""
 
     def __init__(
-        self, frame: str, region: Region, stiffness: Matrix, damping: Matrix | None, damping_ratio: float,
-        cap: float | None, rate: float | None, name: str | None, weight: float,
+        self, frame: str, region: Region, parameters: Parameters, target_timeout: float | None, name: str | None,
+        weight: float,
     ) -> None:  # fmt: skip
         self.frame = frame
         super().__init__(name=name, weight=weight)
-        parameters = Parameters(stiffness, damping, damping_ratio, cap, rate)
-        self._attach(frame, region, parameters, None)
-        self.stiffness, self.damping, self.damping_ratio, self.cap, self.rate = (
-            stiffness, damping, damping_ratio, cap, rate,
-        )  # fmt: skip
+        self._attach(frame, region, parameters, target_timeout)
 
     def default_name(self) -> str:
         return f"{self.kind}_{self.frame}"
@@ -42,6 +40,7 @@ class Wall(_Barrier):
 
     kind = "wall"
 
+    @with_options_of(Parameters)
     def __init__(
         self,
         frame: str,
@@ -49,12 +48,10 @@ class Wall(_Barrier):
         normal: Sequence[float] = (0.0, 0.0, 1.0),
         stiffness: Matrix = 1000.0,
         *,
-        damping: Matrix | None = None,
-        damping_ratio: float = 1.0,
-        cap: float | None = None,
-        rate: float | None = None,
+        target_timeout: float | None = None,
         name: str | None = None,
         weight: float = 1.0,
+        **options: Any,
     ) -> None:
         """
         Args:
@@ -62,17 +59,14 @@ class Wall(_Barrier):
             point: A point on the wall, m.
             normal: Leads out of the wall, to where the frame may be.
             stiffness: K, N/m.
-            damping: C, N·s/m; in place of the ratio.
-            damping_ratio: ζ, in C = 2ζ √(K Λ).
-            cap: Greatest force, N.
-            rate: Greatest change of the force, N/s.
+            target_timeout: A region that is set while running must be set again within this time, s.
             name: Name in reports and look-ups; by default `wall_<frame>`.
             weight: Importance against the other tasks of the same level.
         """
-        super().__init__(
-            frame, HalfSpace(point, normal), stiffness, damping, damping_ratio, cap, rate, name, weight
-        )
         self.point, self.normal = point, normal
+        super().__init__(
+            frame, HalfSpace(point, normal), Parameters(stiffness, **options), target_timeout, name, weight
+        )
 
 
 class Tube(_Barrier):
@@ -80,6 +74,7 @@ class Tube(_Barrier):
 
     kind = "tube"
 
+    @with_options_of(Parameters)
     def __init__(
         self,
         frame: str,
@@ -87,12 +82,10 @@ class Tube(_Barrier):
         radius: float = 0.02,
         stiffness: Matrix = 1000.0,
         *,
-        damping: Matrix | None = None,
-        damping_ratio: float = 1.0,
-        cap: float | None = None,
-        rate: float | None = None,
+        target_timeout: float | None = None,
         name: str | None = None,
         weight: float = 1.0,
+        **options: Any,
     ) -> None:
         """
         Args:
@@ -100,15 +93,12 @@ class Tube(_Barrier):
             points: Corners of the path, two or more, m.
             radius: m.
             stiffness: K, N/m.
-            damping: C, N·s/m; in place of the ratio.
-            damping_ratio: ζ, in C = 2ζ √(K Λ).
-            cap: Greatest force, N.
-            rate: Greatest change of the force, N/s.
+            target_timeout: A region that is set while running must be set again within this time, s.
             name: Name in reports and look-ups; by default `tube_<frame>`.
             weight: Importance against the other tasks of the same level.
         """
-        super().__init__(frame, Path(points, radius), stiffness, damping, damping_ratio, cap, rate, name, weight)
         self.points, self.radius = points, radius
+        super().__init__(frame, Path(points, radius), Parameters(stiffness, **options), target_timeout, name, weight)
 
 
 class Repulsor(_Barrier):
@@ -116,6 +106,7 @@ class Repulsor(_Barrier):
 
     kind = "repulsor"
 
+    @with_options_of(Parameters)
     def __init__(
         self,
         frame: str,
@@ -123,12 +114,10 @@ class Repulsor(_Barrier):
         radius: float = 0.1,
         stiffness: Matrix = 1000.0,
         *,
-        damping: Matrix | None = None,
-        damping_ratio: float = 1.0,
-        cap: float | None = None,
-        rate: float | None = None,
+        target_timeout: float | None = None,
         name: str | None = None,
         weight: float = 1.0,
+        **options: Any,
     ) -> None:
         """
         Args:
@@ -136,14 +125,11 @@ class Repulsor(_Barrier):
             center: m.
             radius: m.
             stiffness: K, N/m.
-            damping: C, N·s/m; in place of the ratio.
-            damping_ratio: ζ, in C = 2ζ √(K Λ).
-            cap: Greatest force, N.
-            rate: Greatest change of the force, N/s.
+            target_timeout: A region that is set while running must be set again within this time, s.
             name: Name in reports and look-ups; by default `repulsor_<frame>`.
             weight: Importance against the other tasks of the same level.
         """
-        super().__init__(
-            frame, Outside(center, radius), stiffness, damping, damping_ratio, cap, rate, name, weight
-        )
         self.center, self.radius = center, radius
+        super().__init__(
+            frame, Outside(center, radius), Parameters(stiffness, **options), target_timeout, name, weight
+        )

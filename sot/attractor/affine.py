@@ -62,9 +62,9 @@ class Flat(Region):
 
     def at(self, p: np.ndarray) -> Hold:
         way = -self._held @ (p - self._offset)
-        along = self._axes @ way
-        free = np.arange(3) >= 3 - self.rank
-        lower, upper = np.where(free, -np.inf, along), np.where(free, np.inf, along)
+        upper = self._axes @ way
+        lower = upper.copy()
+        lower[3 - self.rank :], upper[3 - self.rank :] = -np.inf, np.inf
         return Hold(p + way, self._held, self._axes, lower, upper)
 
     def nearest(self, points: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The force of a region on a frame of a robot, as an entry of a stack.
+"""The force of a region on a frame of a robot, as an entry of a stack; and the moment of an orientation beside it.
 
     torque level     A v̇ = N (Λ⁻¹ f − J̇v),   A = N J,   Λ⁻¹ = J M⁻¹ Jᵀ
     velocity level   A v = N C⁻¹ f
@@ -11,26 +11,36 @@ load, Jᵀf on top of all torques.
 An axis with one side is an inequality: at least the force's acceleration outside, and inside no more towards the
 surface than a mirrored spring and damper would allow. So the bound is continuous at the surface, and far inside it
 does not matter.
+
+With an orientation all of this has six coordinates, f a force and a moment. The two do not know of each other but for
+the damping: a frame that turns and moves by the same joints has modes of both, and 2ζ √(K Λ) damps each with ζ. The
+part of it that couples acts along held axes only.
 """
 
 from __future__ import annotations
 
 import operator
+from dataclasses import fields
 
 import numpy as np
 
-from sot.attractor.affine import Flat
-from sot.attractor.law import Law
-from sot.attractor.parameters import Parameters, check_sampling
+from sot.attractor.affine import Flat, Point
+from sot.attractor.facing import Facing
+from sot.attractor.law import NONE, Law
+from sot.attractor.parameters import Parameters, check_sampling, pose_damper
 from sot.attractor.region import Hold, Region
 from sot.entry import Load, Rows, Tick
 from sot.errors import TaskError
 from sot.force_task import arrow
 from sot.impedance import inverse_inertia, within_reach
+from sot.kernels import fixture as kernel
+from sot.lie import exp3
 from sot.model import ALIGNED, Model
 from sot.sketch import ALARM, CALM, Drawing, Line
 
-AXES = np.arange(3)
+AXES = np.arange(6)
+LABELS = ["x", "y", "z", "rx", "ry", "rz"]
+SHOWN = 0.1  # m, of the axes of an orientation that is drawn
 ORIGIN = np.zeros((1, 3))
 
 
@@ -40,20 +50,33 @@ class Fixture(Load):
     Attributes:
         frame: Name of the frame.
         law: The region, its parameters and the last force.
+        turning: The same for orientations, whose forces are moments; None where any will do.
         target_timeout: A region that was set while running must be set again within this time, s; None: need not.
     """
 
     kind = "fixture"
 
-    def _attach(self, frame: str, region: Region, parameters: Parameters, target_timeout: float | None) -> None:
-        self.frame, self.target_timeout = frame, target_timeout
+    def _attach(
+        self,
+        frame: str,
+        region: Region,
+        parameters: Parameters,
+        target_timeout: float | None,
+        facing: Facing | None = None,
+        rotational: Parameters | None = None,
+    ) -> None:
+        self.frame, self.target_timeout, self._facing = frame, target_timeout, facing
         self.law = Law(region, parameters)
+        self.turning = None if facing is None else Law(Point(), rotational)  # no rotation vector at all attracts
+        self.size = 3 if facing is None else 6
         self._forget()
 
     def _forget(self) -> None:
         self.law.reset()
+        if self.turning is not None:
+            self.turning.reset()
         self._hold: Hold | None = None
-        self._B = np.eye(3)
+        self._B = np.eye(self.size)
         self._mark: tuple[object, ...] = ()
         self._time = self._set_at = -np.inf
         self._set = False
@@ -67,10 +90,13 @@ class Fixture(Load):
 
     @region.setter
     def region(self, region: Region) -> None:
-        before, held = self.law.region, self._holds()
+        before, held = self.law.region, self._holding()
         self.law.region = region
-        if self._holds() != held:
+        if self._holding() != held:
             self.force_changed(lambda: setattr(self.law, "region", before))
+        self._fed()
+
+    def _fed(self) -> None:
         self._set, self._set_at = True, np.inf  # the time is taken at the next tick
 
     @property
@@ -92,10 +118,10 @@ class Fixture(Load):
     def rendered(self) -> tuple[float, float]:
         """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
         held = self.region.held(ORIGIN)[0] if isinstance(self.region, Flat) else np.eye(3)
-        K, C = self.law.spring, self.law.damper(self._B)
+        K, C = self.law.spring, self._damper()[:3, :3]
         return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
 
-    def _holds(self) -> tuple[bytes, object]:
+    def _holding(self) -> tuple[bytes, object]:
         """What `rendered` takes from the region. Where the spring is the same all around, turning changes nothing."""
         K = self.law.spring
         if not isinstance(self.region, Flat):
@@ -117,19 +143,37 @@ class Fixture(Load):
     def begin(self, model: Model, tick: Tick) -> None:
         """One step of the law. A tick may begin twice: commands of before tell whether it is the same one."""
         super().begin(model, tick)
-        mark = (tick.previous, tick.previous_torque, self.law.parameters, self.law.region)
+        turning = None if self.turning is None else self.turning.parameters
+        mark = (tick.previous, tick.previous_torque, self.law.parameters, self.law.region, turning, self._facing)
         if tick.time == self._time and all(map(operator.is_, mark, self._mark)):
             return
-        J = self._jacobian(model)
-        self._B = inverse_inertia(model.mass_matrix, J, _held(model, tick))
-        if not self._mark and tick.contacts is not None:
-            C = self.law.damper(self._B)
-            check_sampling(self.law.spring, C, self._B, self.region.spans(), tick.dt, self.name)
-        p = model.placement(self._frame).translation
-        v = J @ model.v if tick.contacts is not None else np.zeros(3)
-        self._hold = self.region.at(p)
-        self.law.step(p, v, tick.dt, fresh=self._fresh(tick), B=self._B)
+        self._J = self._jacobian(model)
+        self._B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
+        self._K, self._C = self._spring(), self._damper()
+        self._holds = self._seen(model)
+        self._hold = _beside(self._holds)
+        accelerates = tick.contacts is not None
+        if not self._mark and accelerates:
+            self._check_sampling(tick.dt)
+        self._speed = self._J @ model.v if accelerates else np.zeros(self.size)
+        self._pull(self._hold, model.placement(self._frame).translation, tick.dt, self._fresh(tick))
         self._mark, self._time = mark, tick.time
+
+    def _pull(self, hold: Hold, p: np.ndarray, dt: float, fresh: bool) -> None:
+        """Force, and moment; what of it leads back to the region, and the rest."""
+        C, V = self._C, self._speed
+        if self.turning is None:
+            force = self.law.step(p, V, dt, fresh=fresh, hold=hold, C=C)
+        else:
+            damped = hold.held @ V
+            drag = hold.held @ np.concatenate([C[:3, 3:] @ damped[3:], C[3:, :3] @ damped[:3]])
+            C_move, C_turn = _blocks(C)
+            here, there = self._holds
+            force = self.law.step(p, V[:3], dt, fresh=fresh, hold=here, C=C_move, drag=drag[:3])
+            moment = self.turning.step(NONE, V[3:], dt, fresh=fresh, hold=there, C=C_turn, drag=drag[3:])
+            force = np.concatenate([force, moment])
+        self._back, self._rest = np.empty(self.size), np.empty(self.size)
+        kernel.split(hold.axes, hold.lower, hold.upper, force, self._back, self._rest)
 
     def _fresh(self, tick: Tick) -> bool:
         if self._set and self._set_at == np.inf:
@@ -138,97 +182,134 @@ class Fixture(Load):
         late = expected and not (tick.time - self._set_at <= self.target_timeout)  # type: ignore[operator]  # not None
         return tick.time > self._time and not late
 
-    def _jacobian(self, model: Model) -> np.ndarray:
-        return model.jacobian(self._frame, ALIGNED)[:3]
+    def _seen(self, model: Model) -> list[Hold]:
+        """The region, and the orientation, as the frame sees them."""
+        place = model.placement(self._frame)
+        turned = [] if self._facing is None else [self._facing.at(place.rotation)]
+        return [self.region.at(place.translation), *turned]
 
-    def _now(self, model: Model) -> Hold:
-        p = model.placement(self._frame).translation
-        return self.region.at(p) if self._hold is None else self._hold
+    def _jacobian(self, model: Model) -> np.ndarray:
+        return np.ascontiguousarray(model.jacobian(self._frame, ALIGNED)[: self.size])
+
+    def _spring(self) -> np.ndarray:
+        """K, N/m and N·m/rad, shape (size, size)."""
+        if self.turning is None:
+            return self.law.spring
+        zeros = np.zeros((3, 3))
+        K = np.block([[self.law.spring, zeros], [zeros, self.turning.spring]])
+        K.setflags(write=False)
+        return K
+
+    def _damper(self) -> np.ndarray:
+        """C, N·s/m and N·m·s/rad, shape (size, size)."""
+        if self.turning is None:
+            return self.law.damper(self._B)
+        return pose_damper(self._spring(), self._B, self.law.parameters, self.turning.parameters)
+
+    def _check_sampling(self, dt: float) -> None:
+        """Each part by itself, for a message that says which, and then all together."""
+        K, C, B, spans = self._K, self._C, self._B, self.region.spans()
+        check_sampling(K[:3, :3], C[:3, :3], B[:3, :3], spans, dt, self.name)
+        for there in self._holds[1:]:
+            turns = there.axes[there.held_axes]
+            check_sampling(K[3:, 3:], C[3:, 3:], B[3:, 3:], turns, dt, self.name, "N·m·s/rad")
+            whole = np.block([[spans, np.zeros_like(spans)], [np.zeros_like(turns), turns]])
+            check_sampling(K, C, B, whole, dt, self.name, "N·s/m or N·m·s/rad")
+
+    # -- rows -----------------------------------------------------------------------------------------
 
     def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
         """N J v̇ between what the force, and the slack inside of a region, allow."""
-        hold, J = self._now(model), self._jacobian(model)
-        if self._hold is None:
-            return _bounded(hold, J, np.zeros(3), np.zeros(3), np.zeros(3))
-        rest = within_reach(self._B, AXES, model.mass, -model.drift(self._frame, ALIGNED)[:3])
-        along = hold.axes @ (self._B @ self._split(hold)[0] + rest)
-        stiff, damped, light = (_along(hold, A) for A in (self.law.spring, self.law.damper(self._B), self._B))
-        return _bounded(hold, J, along, stiff * light, damped * light * (hold.axes @ (J @ model.v)))
+        hold = self._hold
+        if hold is None:
+            return self._nothing(model)
+        fall = within_reach(self._B, AXES[: self.size], model.mass, -model.drift(self._frame, ALIGNED)[: self.size])
+        rows = _room(self.size, model.nv)
+        kernel.accelerate(
+            hold.axes, hold.lower, hold.upper, self._J, self._back, fall, self._speed, self._K, self._C, self._B, *rows
+        )
+        return Rows(*rows)
 
     def rows(self, model: Model, tick: Tick) -> Rows:
         """N J v: the pace at which the damper lets the spring go, averaged over the tick."""
-        hold, J = self._now(model), self._jacobian(model)
-        if self._hold is None:
-            return _bounded(hold, J, np.zeros(3), np.zeros(3), np.zeros(3))
-        c, U = np.linalg.eigh(self.law.damper(self._B))
+        hold = self._hold
+        if hold is None:
+            return self._nothing(model)
+        c, U = np.linalg.eigh(self._C)
         if not (c[0] > 0.0):
             raise TaskError(f"{self.name}: damping: at velocity level the pace is C⁻¹ f, so it must be above zero")
         F = U / np.sqrt(c)
-        k, V = np.linalg.eigh(F.T @ self.law.spring @ F)
+        k, V = np.linalg.eigh(F.T @ self._K @ F)
         steps = np.maximum(k * tick.dt, 1e-12)
         T = F @ V
-        along = hold.axes @ (T @ (-np.expm1(-steps) / steps * (T.T @ self._split(hold)[0])))
-        pace = _along(hold, T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T))
-        return _bounded(hold, J, along, pace, np.zeros(3))
+        along = hold.axes @ (T @ (-np.expm1(-steps) / steps * (T.T @ self._back)))
+        pace = T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T)
+        stiff = np.einsum("ij,jk,ik->i", hold.axes, pace, hold.axes)
+        return self._bounded(hold, self._J, along, stiff)
+
+    def _nothing(self, model: Model) -> Rows:
+        """Before the first tick: rows of the right form, that ask for nothing."""
+        zeros = np.zeros(self.size)
+        return self._bounded(_beside(self._seen(model)), self._jacobian(model), zeros, zeros)
+
+    def _bounded(self, hold: Hold, J: np.ndarray, along: np.ndarray, stiff: np.ndarray) -> Rows:
+        rows = _room(*J.shape)
+        kernel.bound(hold.axes, hold.lower, hold.upper, J, along, stiff, np.zeros(self.size), *rows)
+        return Rows(*rows)
 
     def torques(self, model: Model, tick: Tick) -> np.ndarray:
         """−Jᵀ f along the free axes: torques make up for a load, so they gain Jᵀ f."""
-        if self._hold is None:
-            return np.zeros(model.nv)
-        return -self._jacobian(model).T @ self._split(self._hold)[1]
-
-    def _split(self, hold: Hold) -> tuple[np.ndarray, np.ndarray]:
-        """The part of the force that rows ask for, back to the region along its axes, and the rest."""
-        parts = hold.axes @ self.law.last
-        back = hold.held_axes | ((hold.lower > 0.0) & (parts > 0.0)) | ((hold.upper < 0.0) & (parts < 0.0))
-        return hold.axes.T @ np.where(back, parts, 0.0), hold.axes.T @ np.where(back, 0.0, parts)
+        return np.zeros(model.nv) if self._hold is None else -self._J.T @ self._rest
 
     # -- what there is to tell ------------------------------------------------------------------------
 
     def labels(self, count: int) -> list[str]:
-        return ["x", "y", "z"][:count]
+        return LABELS[:count]
 
     def facts(self, model: Model, tick: Tick, v: np.ndarray) -> dict[str, float | str]:
-        """Force, N, distance from the region, m, and whether input is missing."""
-        p = model.placement(self._frame).translation
-        away = float(np.linalg.norm(self._now(model).point - p))
+        """Force, N, distance from the region, m, moment, N·m, and angle, rad; and whether input is missing."""
+        place = model.placement(self._frame)
+        away = float(np.linalg.norm(self.region.at(place.translation).point - place.translation))
         facts: dict[str, float | str] = {"force": float(np.linalg.norm(self.force)), "away": away}
+        if self.turning is not None and self._facing is not None:
+            facts["moment"] = float(np.linalg.norm(self.turning.last))
+            facts["turned"] = float(np.linalg.norm(self._facing.at(place.rotation).point))
         return facts | ({"stale": f"no fresh input for {self.law.age:.3g} s"} if self.law.stale else {})
 
     def sketch(self, model: Model) -> list[Drawing]:
-        """The region, the way to its nearest point, and the force."""
-        p = model.placement(self._frame).translation
-        way = Line("way", np.array(p), self.region.at(p).point, ALARM if self.law.stale else CALM)
-        return [*self.region.sketch(), way, arrow(model, "force", p, self.force)]
+        """The region, the way to its nearest point, and the force; the axes of the nearest orientation."""
+        place = model.placement(self._frame)
+        p = np.array(place.translation)
+        way = Line("way", p, self.region.at(p).point, ALARM if self.law.stale else CALM)
+        drawn = [*self.region.sketch(), way, arrow(model, "force", p, self.force)]
+        if self._facing is not None:
+            nearest = exp3(self._facing.at(place.rotation).point) @ place.rotation
+            drawn += [Line(f"axis {a}", p, p + SHOWN * nearest[:, i], CALM) for i, a in enumerate("xyz")]
+        return drawn
 
 
-def _along(hold: Hold, A: np.ndarray) -> np.ndarray:
-    """nᵀ A n for every axis n of a region, shape (3,)."""
-    return np.einsum("ij,jk,ik->i", hold.axes, A, hold.axes)
+def _beside(holds: list[Hold]) -> Hold:
+    return holds[0] if len(holds) == 1 else holds[0].beside(holds[1])
 
 
-def _bounded(hold: Hold, J: np.ndarray, along: np.ndarray, stiff: np.ndarray, damped: np.ndarray) -> Rows:
-    """Rows on the axes: equalities where held, 0 = 0 where free, and slack towards a surface that is not reached.
-
-    Args:
-        hold: The region.
-        J: Jacobian of the frame, shape (3, nv).
-        along: What the force asks for, shape (3,).
-        stiff: Slack per metre from the surface.
-        damped: What the speed along each axis takes of that if it leads to the surface.
-    """
-    A = np.where(hold.free[:, None], 0.0, hold.axes @ J)
-    along = np.where(hold.free, 0.0, along)
-    if (hold.free | hold.held_axes).all():
-        return Rows(A, along, along)
-    with np.errstate(invalid="ignore"):
-        below = np.where(np.isinf(hold.lower), np.inf, np.maximum(-stiff * hold.lower + np.minimum(damped, 0.0), 0.0))
-        above = np.where(np.isinf(hold.upper), np.inf, np.maximum(stiff * hold.upper - np.maximum(damped, 0.0), 0.0))
-    tight = hold.held_axes | hold.free
-    return Rows(A, along - np.where(tight, 0.0, below), along + np.where(tight, 0.0, above))
+def _blocks(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The damping of a force, and that of a moment."""
+    move, turn = C[:3, :3].copy(), C[3:, 3:].copy()
+    move.setflags(write=False)
+    turn.setflags(write=False)
+    return move, turn
 
 
-def _held(model: Model, tick: Tick) -> np.ndarray | None:
+def _room(size: int, nv: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.empty((size, nv)), np.empty(size), np.empty(size)
+
+
+def _contacts(model: Model, tick: Tick) -> np.ndarray | None:
     """Jacobian of all contacts."""
     contacts = list(tick.contacts or ())
     return np.vstack([contact.jacobian(model) for contact in contacts]) if contacts else None
+
+
+for _field in fields(Parameters):  # `task.stiffness` and all the others, as they are now
+    if _field.init:
+        setattr(Fixture, _field.name, property(operator.attrgetter(f"parameters.{_field.name}")))

@@ -2,6 +2,9 @@
 
     f = K (p_a − p) − C (I − P) v + f*
 
+It is the same for orientations: there p_a − p is the rotation vector to the nearest orientation that attracts, v is the
+angular velocity, and the force is a moment.
+
     >>> import numpy as np
     >>> law = Law(Plane(normal=[1, 0, 0]), Parameters(stiffness=2000.0, damping=0.0))
     >>> law.force([1.0, 0.3, 0.0], [0.0, 0.0, 0.0]).tolist()
@@ -24,10 +27,11 @@ from sot.attractor.affine import Plane, Point
 from sot.attractor.parameters import Parameters
 from sot.attractor.region import Hold, Region
 from sot.errors import TaskError
-from sot.kernels.attraction import LEGACY, ONE_SIDED, TIMEOUT, attract
+from sot.kernels.attraction import LEGACY, ONE_SIDED, TIMEOUT, attract, attract_once
 
 __all__ = ["Law", "Plane", "Point"]
 UNBOUNDED = np.array([np.inf, np.inf, 0.0, 1.0])
+NONE = np.zeros(3)
 
 
 class Law:
@@ -101,12 +105,21 @@ class Law:
 
     def force(self, p: Sequence[float], v: Sequence[float], B: np.ndarray | None = None) -> np.ndarray:
         """The force at a state, without cap, rate and memory; N, shape (3,)."""
-        points, hold = np.array([p], dtype=float), self.region.at(np.asarray(p, dtype=float))
-        speeds, C = np.array([v], dtype=float), self.damper(B)
-        return self._attract(points, speeds, hold, np.ones(1), True, C, UNBOUNDED, np.zeros((3, 3)))
+        point, speed = np.array(p, dtype=float), np.array(v, dtype=float)
+        return self._attract(
+            point, speed, self.region.at(point), 1.0, True, self.damper(B), NONE, UNBOUNDED, np.zeros((3, 3))
+        )
 
     def step(
-        self, p: np.ndarray, v: np.ndarray, dt: float, *, fresh: bool = True, B: np.ndarray | None = None
+        self,
+        p: np.ndarray,
+        v: np.ndarray,
+        dt: float,
+        *,
+        fresh: bool = True,
+        hold: Hold | None = None,
+        C: np.ndarray | None = None,
+        drag: np.ndarray = NONE,
     ) -> np.ndarray:
         """The force for the coming dt, within all bounds; N, shape (3,).
 
@@ -115,12 +128,15 @@ class Law:
             v: m/s, shape (3,).
             dt: Time since the last step, s.
             fresh: False if p and v are those of before.
-            B: Λ⁻¹ for a damping ratio, 1/kg, shape (3, 3).
+            hold: The region seen from p; by default it is asked.
+            C: Damping, N·s/m, shape (3, 3); by default that of the parameters.
+            drag: Damping force of other motion, N, shape (3,).
         """
-        usable = bool(np.isfinite(p).all())
-        hold = self.region.at(p if usable else np.zeros(3))
-        C, bounds = self.damper(B), self.parameters.bounds
-        return self._attract(p[None], v[None], hold, np.array([dt]), fresh and usable, C, bounds, self._memory)
+        if hold is None:
+            fresh = fresh and bool(np.isfinite(p).all())
+            hold = self.region.at(p if fresh else NONE)
+        C = self.damper() if C is None else C
+        return self._attract(p, v, hold, dt, fresh, C, drag, self.parameters.bounds, self._memory)
 
     def along(self, points: np.ndarray, speeds: np.ndarray, dt: float) -> np.ndarray:
         """Forces of many steps, one after the other, N, shape (n, 3)."""
@@ -129,21 +145,21 @@ class Law:
             targets, held = self.region.nearest(points), self.region.held(points)
         forces, bounds = np.zeros((n, 3)), self.parameters.bounds
         attract(
-            points, speeds, targets, held, self.spring, self.damper(), self.parameters.f, self._bits(), bounds,
+            points, speeds, targets, held, self.spring, self.damper(), NONE, self.parameters.f, self._bits(), bounds,
             np.full(n, dt), np.ones(n, dtype=bool), self._memory, forces,
         )  # fmt: skip
         return forces
 
     def _attract(
-        self, p: np.ndarray, v: np.ndarray, hold: Hold, dt: np.ndarray, fresh: bool, C: np.ndarray, bounds: np.ndarray,
-        memory: np.ndarray,
+        self, p: np.ndarray, v: np.ndarray, hold: Hold, dt: float, fresh: bool, C: np.ndarray, drag: np.ndarray,
+        bounds: np.ndarray, memory: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
-        forces = np.zeros((1, 3))
-        attract(
-            p, v, hold.point[None], hold.held[None], self.spring, C, self.parameters.f, self._bits(), bounds, dt,
-            np.array([fresh]), memory, forces,
+        force = np.empty(3)
+        attract_once(
+            p, v, hold.point, hold.held, self.spring, C, drag, self.parameters.f, self._bits(), bounds, dt, fresh,
+            memory, force,
         )  # fmt: skip
-        return forces[0]
+        return force
 
     def _bits(self) -> int:
         return LEGACY * self.parameters.legacy + ONE_SIDED * self.region.one_sided

@@ -10,8 +10,10 @@ import numpy as np
 
 from sot.checks import numbers, positive, vector
 from sot.errors import TaskError
+from sot.impedance import LEVER
 
 Matrix = float | Sequence[float] | Sequence[Sequence[float]]
+ROOT = np.sqrt(np.repeat([1.0, LEVER], 3))
 LIGHTEST = 1e-4  # an inverse inertia below this part of the largest counts as that: damping by ratio stays bounded
 
 
@@ -65,38 +67,67 @@ class Parameters:
     def damper(self, K: np.ndarray, B: np.ndarray | None) -> np.ndarray:
         """C, N·s/m, shape (3, 3): as given, or 2ζ √(K Λ).
 
-        With B = L Lᵀ it is L⁻ᵀ 2ζ (Lᵀ K L)^½ L⁻¹: every principal axis of mass and stiffness has the same ratio.
-
         Args:
             K: Stiffness, shape (3, 3).
             B: Λ⁻¹, 1/kg, shape (3, 3); None if the mass is not known.
         """
         if self.C is not None:
             return self.C
-        if self.damping_ratio == 0.0:
-            return np.zeros((3, 3))
-        if B is None:
+        if B is None and self.damping_ratio > 0.0:
             raise TaskError("damping: a ratio needs the effective mass; give damping in N·s/m, or a mass")
-        b, U = np.linalg.eigh(B)
-        root = np.sqrt(np.maximum(b, LIGHTEST * b[-1]))
-        k, V = np.linalg.eigh((U * root).T @ K @ (U * root))
-        T = (U / root) @ V
-        return (T * (2.0 * self.damping_ratio * np.sqrt(np.maximum(k, 0.0)))) @ T.T
+        C = np.zeros((3, 3)) if B is None else self.damping_ratio * critical(K, B)
+        C.setflags(write=False)
+        return C
 
 
-def check_sampling(K: np.ndarray, C: np.ndarray, B: np.ndarray, axes: np.ndarray, dt: float, where: str) -> None:
+def pose_damper(K: np.ndarray, B: np.ndarray, move: Parameters, turn: Parameters) -> np.ndarray:
+    """C of a force and a moment, N·s/m and N·m·s/rad, shape (6, 6): as given, or 2ζ √(K Λ) of both together.
+
+    Args:
+        K: Stiffness, shape (6, 6).
+        B: Λ⁻¹, shape (6, 6).
+        move: Of the force.
+        turn: Of the moment.
+    """
+    if move.C is None and turn.C is None:
+        size = np.outer(ROOT, ROOT)  # in these units metres and radians of a robot count about the same
+        share = np.sqrt(np.repeat([move.damping_ratio, turn.damping_ratio], 3))
+        C = critical(K / size, B * size) * size * np.outer(share, share)
+    else:
+        C = np.zeros((6, 6))
+        C[:3, :3], C[3:, 3:] = move.damper(K[:3, :3], B[:3, :3]), turn.damper(K[3:, 3:], B[3:, 3:])
+    C.setflags(write=False)
+    return C
+
+
+def critical(K: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """2 √(K Λ): the damping with ratio 1 for every principal axis of mass and stiffness.
+
+    With B = L Lᵀ it is 2 L⁻ᵀ (Lᵀ K L)^½ L⁻¹.
+    """
+    b, U = np.linalg.eigh(B)
+    root = np.sqrt(np.maximum(b, LIGHTEST * b[-1]))
+    k, V = np.linalg.eigh((U * root).T @ K @ (U * root))
+    T = (U / root) @ V
+    return (T * (2.0 * np.sqrt(np.maximum(k, 0.0)))) @ T.T
+
+
+def check_sampling(
+    K: np.ndarray, C: np.ndarray, B: np.ndarray, axes: np.ndarray, dt: float, where: str, unit: str = "N·s/m"
+) -> None:
     """Refuse what a force that is held for dt makes unstable.
 
     A mass under a held force −K x − C v goes on as z² − (2 − c − k/2) z + (1 − c + k/2), k = K dt²/m, c = C dt/m. Its
     roots are inside the unit circle if and only if K dt/2 < C and C dt < 2 m, for K > 0.
 
     Args:
-        K: N/m, shape (3, 3).
-        C: N·s/m, shape (3, 3).
-        B: Λ⁻¹, 1/kg, shape (3, 3).
-        axes: Directions that are held, shape (k, 3).
+        K: N/m, shape (n, n).
+        C: N·s/m, shape (n, n).
+        B: Λ⁻¹, 1/kg, shape (n, n).
+        axes: Directions that are held, shape (k, n).
         dt: s.
         where: Who asks.
+        unit: Of the damping.
 
     Raises:
         TaskError: With the limit that is passed.
@@ -108,7 +139,7 @@ def check_sampling(K: np.ndarray, C: np.ndarray, B: np.ndarray, axes: np.ndarray
     if not (worst >= -1e-9 * np.abs(k).max(initial=1.0) * dt) or (worst <= 0.0 and not c.any() and k.any()):
         need = 0.5 * dt * float(np.linalg.eigvalsh(k)[-1])
         raise TaskError(
-            f"{where}: sampled at {dt:g} s the spring is unstable: the limit is K dt/2 < C, here {need:.4g} N·s/m; "
+            f"{where}: sampled at {dt:g} s the spring is unstable: the limit is K dt/2 < C, here {need:.4g} {unit}; "
             "give more damping, less stiffness or a shorter period"
         )
     fastest = dt * float(np.linalg.eigvals(b @ c).real.max())

@@ -58,7 +58,7 @@ class Path(Region):
         n, d = (nearest[k] - p) / distance, directions[k]
         hold = sided(p, n, distance - self.radius, np.zeros(3))
         # Free along the path, which is faded out towards ends and corners: there the direction of the path jumps.
-        free = float(faded(min(along[k], lengths[k] - along[k])))
+        free = faded(float(min(along[k], lengths[k] - along[k])))
         held = faded(distance - self.radius) * (np.eye(3) - free * np.outer(d, d))
         return Hold(hold.point, held, hold.axes, hold.lower, hold.upper)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from sot.sketch import Colour, Drawing
 from sot.typed_yaml import arguments
 from sot.typed_yaml.node import Node
 
-IDENTITY = np.eye(3)
 BAND = 1e-3  # m outside of a surface over which damping fades in
 GLASS: Colour = (0.25, 0.55, 0.90, 0.25)  # of regions in the viewer
 PATCH = 0.3  # m, half of the part of a plane or line that is drawn
@@ -26,8 +25,7 @@ class NearRank(SotWarning):
     """A basis is all but dependent: a little more, and the region would be of another kind."""
 
 
-@dataclass(frozen=True)
-class Hold:
+class Hold(NamedTuple):
     """A region, seen from a point p.
 
     Along axis i the region reaches from p + lower[i] to p + upper[i]: both are the same where the axis is held, both
@@ -61,6 +59,17 @@ class Hold:
     def left(self) -> np.ndarray:
         """True for axes along which p is not in the region, or held."""
         return self.held_axes | (self.lower > 0.0) | (self.upper < 0.0)
+
+    def beside(self, other: Hold) -> Hold:
+        """Both at once, for six coordinates: these three and then those of the other."""
+        (point, held, axes, lower, upper), zeros = self, np.zeros((3, 3))
+        return Hold(
+            np.concatenate([point, other.point]),
+            np.block([[held, zeros], [zeros, other.held]]),
+            np.block([[axes, zeros], [zeros, other.axes]]),
+            np.concatenate([lower, other.lower]),
+            np.concatenate([upper, other.upper]),
+        )
 
 
 class Region(ABC):
@@ -151,9 +160,9 @@ class Region(ABC):
         return given / norm
 
 
-def faded(depth: np.ndarray | float) -> Any:
+def faded(depth: float) -> float:
     """Part of the damping at a depth outside of a surface: from 0 at the surface to 1 at 1 mm, smoothly."""
-    x = np.clip(np.asarray(depth) / BAND, 0.0, 1.0)
+    x = min(max(depth / BAND, 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)
 
 
@@ -162,11 +171,11 @@ def around(n: np.ndarray) -> np.ndarray:
 
     The reflection that takes x to ∓n, I − w wᵀ/(1 + |n_x|) with w = n ± x: two of its rows are across n.
     """
-    sign = -1.0 if n[0] < 0.0 else 1.0
-    w = n + sign * IDENTITY[0]
-    basis = IDENTITY - np.outer(w, w / (1.0 + abs(n[0])))
-    basis[0], basis[1] = n, sign * basis[1]  # right-handed
-    return basis
+    x, y, z = n.tolist()
+    sign = -1.0 if x < 0.0 else 1.0
+    share = 1.0 / (1.0 + abs(x))
+    second = (-y, sign * (1.0 - share * y * y), -sign * share * y * z)  # with this sign it is right-handed
+    return np.array([(x, y, z), second, (-sign * z, -share * y * z, 1.0 - share * z * z)])
 
 
 def posed(axes: np.ndarray, at: np.ndarray) -> np.ndarray:

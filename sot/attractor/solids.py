@@ -61,7 +61,7 @@ class Segment(Region):
         x, y, z = axes @ (p - self._start)
         rest = self._length - x
         beyond = max(-x, -rest, 0.0)
-        held = (axes.T * [float(faded(beyond)), 1.0, 1.0]) @ axes
+        held = (axes.T * [faded(beyond), 1.0, 1.0]) @ axes
         point = self._start + (x + max(-x, 0.0) + min(rest, 0.0)) * axes[0]
         return Hold(point, held, axes, np.array([-x, -y, -z]), np.array([rest, -y, -z]))
 
@@ -128,21 +128,26 @@ class HalfSpace(Region):
 
     point: Sequence[float] = (0.0, 0.0, 0.0)
     normal: Sequence[float] = (0.0, 0.0, 1.0)
+    _across: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_normal", self._direction("normal"))
+        n = self._direction("normal")
+        object.__setattr__(self, "_normal", n)
         object.__setattr__(self, "_point", self._vector("point"))
+        object.__setattr__(self, "_axes", around(n))
+        object.__setattr__(self, "_across", n[:, None] * n)
 
     def at(self, p: np.ndarray) -> Hold:
         n = self._normal
         depth = float(n @ (self._point - p))
-        return sided(p, n, depth, np.array([faded(depth), 0.0, 0.0]))
+        held = faded(depth) * self._across
+        return Hold(p + max(depth, 0.0) * n, held, self._axes, np.array([depth, -np.inf, -np.inf]), FREE)
 
     def spans(self) -> np.ndarray:
         return self._normal[None]
 
     def sketch(self) -> list[Drawing]:
-        pose = posed(around(self._normal), self._point)
+        pose = posed(self._axes, self._point)
         return [Solid("wall", Cuboid((1e-3, 2 * PATCH, 2 * PATCH)), pose, GLASS)]
 
 
@@ -175,8 +180,9 @@ class Box(Region):
     def at(self, p: np.ndarray) -> Hold:
         axes, half = self._axes, self._half
         x = axes @ (p - self._center)
-        way = np.clip(x, -half, half) - x
-        return Hold(p + axes.T @ way, (axes.T * faded(np.abs(way))) @ axes, axes, -half - x, half - x)
+        way = np.minimum(np.maximum(x, -half), half) - x
+        damped = [faded(abs(part)) for part in way.tolist()]
+        return Hold(p + axes.T @ way, (axes.T * damped) @ axes, axes, -half - x, half - x)
 
     def sketch(self) -> list[Drawing]:
         lengths = (float(self.lengths[0]), float(self.lengths[1]), float(self.lengths[2]))
