@@ -11,7 +11,7 @@ from sot.description.load import with_own_model
 from sot.errors import ConfigError
 from sot.model import Model
 from sot.simulation.actuators import Drive
-from sot.simulation.disturbances import EARLY, Push
+from sot.simulation.disturbances import EARLY
 from sot.simulation.engine import Engine
 from sot.simulation.feet import Feet
 from sot.simulation.followers import Followers
@@ -112,10 +112,6 @@ class Plant:
         engine.damping = self._viscous
         drive.finish(engine.v, h)
 
-    def pushes(self, time: float) -> list[Push]:
-        """Pushes that act at a time."""
-        found = [item for item in self.settings.disturbances if isinstance(item, Push)]
-        return [push for push in found if push.at <= time < push.at + push.duration]
 
 
 def _check_masses(model: Model) -> None:
