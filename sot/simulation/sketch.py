@@ -14,6 +14,7 @@ from sot.simulation.settings import Simulation
 from sot.sketch import ALARM, WARNING, Box, Colour, Drawing, Line, Solid
 
 WEIGHT = 0.5  # m, length of an arrow for a force as large as the robot's weight
+SEEN = 0.4  # m, least length of the arrow of a push, which ends inside of a body
 SLAB = 3.0  # m, what is shown of a tilted plane
 STONE: Colour = (0.55, 0.58, 0.62, 0.8)
 
@@ -44,7 +45,9 @@ def sketch(plant: Drawn, time: float) -> list[Drawing]:
     acting = [item for item in plant.settings.disturbances if isinstance(item, Push) and item.acts(time)]
     for i, push in enumerate(acting):
         at = model.placement(model.frame(push.frame)).act(np.array(push.point))
-        pushes.append(Line(f"push {i}", at - scale * push.newtons, at, ALARM, arrow=True))
+        size = float(np.linalg.norm(push.newtons))
+        along = push.newtons / max(size, 1e-9)
+        pushes.append(Line(f"push {i}", at - max(scale * size, SEEN) * along, at, ALARM, arrow=True))
     return [*things, *touches, *pushes]
 
 
