@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,24 +9,19 @@ import numpy as np
 
 from sot.collision.obstacle import Obstacle
 from sot.description import Description
-from sot.errors import ConfigError, RobotError, missing
-from sot.model import Model
-from sot.robot_checks import configuration, joint_command, number, numbers
+from sot.errors import RobotError, missing
+from sot.robot_checks import number, numbers
 from sot.simulation.actuators import Actuators
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
 from sot.simulation.settings import Simulation
-from sot.simulation.sketch import sketch
-from sot.sketch import Drawing
+from sot.simulation.stepped import Stepped
 from sot.state import Command, State
 
 if TYPE_CHECKING:
     from sot.mujoco_door.plant import Plant
 
-KEPT = 50  # states that come with the error of a simulation that diverges
-
-
-class Mujoco:
+class Mujoco(Stepped):
     """A robot in MuJoCo, with contacts, friction, joint limits and motors.
 
         robot = Mujoco(load("talos"))
@@ -46,7 +40,6 @@ class Mujoco:
     """
 
     name = "mujoco"  # in a viewer
-    can_fall = True  # whether a run looks for it
 
     def __init__(
         self,
@@ -80,21 +73,14 @@ class Mujoco:
             disturbances: Pushes and changes of friction.
             softness: Time constant with which contacts and joint limits close, in steps of MuJoCo.
         """
-        if not isinstance(robot, Description):
-            raise ConfigError(f"a robot in MuJoCo needs a description, as `sot.robots.load` gives it; got {robot!r}")
-        self.robot, self.dt = robot, number(dt, "dt")
-        self.settings = Simulation(
-            tuple(ground) if isinstance(ground, (Sequence, np.ndarray)) else ground, obstacles, friction, substeps,
-            bodies=bodies, actuators=actuators or Actuators(), disturbances=disturbances,
-        )  # fmt: skip
+        super().__init__(robot, dt, q, v, Simulation(
+            ground, obstacles, friction, substeps, bodies=bodies,  # type: ignore[arg-type]  # (a list of angles too)
+            actuators=Actuators() if actuators is None else actuators, disturbances=disturbances,
+        ))  # fmt: skip
         self.plant = _plant(robot, self.settings, self.dt, number(softness, "softness"))
-        self.engine, self._model = self.plant.engine, Model(robot)
-        start = self.settings.start(robot) if q is None else configuration(self._model, q, "start configuration q")
-        speed = np.zeros(self._model.nv) if v is None else numbers(v, self._model.nv, "start velocity v")
-        self.engine.place(start, speed)
+        self.engine = self.plant.engine
+        self.engine.place(self._start, self._speed)
         self.external = np.zeros(self._model.nv)
-        self._steps, self._closed = 0, False
-        self._last: deque[State] = deque(maxlen=KEPT)
 
     def read(self) -> State:
         """The state now; the same until the next `write`."""
@@ -105,43 +91,16 @@ class Mujoco:
         return self.read()
 
     def write(self, command: Command) -> None:
-        """Go on by one period with a command.
+        """Go on by one period with a command, and with `external`; see `Simulated.write`."""
+        self._outside = numbers(self.external, self._model.nv, f"robot '{self.robot.name}': external")
+        super().write(command)
 
-        Raises:
-            RobotError: The robot is closed, the command has not the right numbers (the state is then unchanged), or the
-                simulation diverged: the error has the last 50 states, oldest first, as `states`, and the robot is
-                closed.
-        """
-        if self._closed:
-            raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
-        where = f"robot '{self.robot.name}'"
-        checked = joint_command(self._model, command, self._steps * self.dt, where)
-        outside = numbers(self.external, self._model.nv, f"{where}: external")
-        self._last.append(self.read())
-        try:
-            self.plant.advance(checked, self._steps, outside)
-        except RobotError as error:
-            error.states = tuple(self._last)
-            self.close()
-            raise
-        self._steps += 1
-
-    def close(self) -> None:
-        """Stop. May be called twice; the last state can still be read."""
-        self._closed = True
-
-    @property
-    def torque(self) -> np.ndarray:
-        """What the motors did in the last step, N·m or N, shape (nv,)."""
-        return self.plant.drive.torque.copy()
+    def _advance(self, command: Command) -> None:
+        self.plant.advance(command, self._steps, self._outside)
 
     def touches(self) -> list[Touch]:
         """What the robot touches, and with which forces, in the last step of the simulation."""
         return self.engine.touches()
-
-    def sketch(self, model: Model) -> list[Drawing]:
-        """Obstacles, contact forces and pushes, for a viewer."""
-        return sketch(self.plant, self._steps * self.dt)  # type: ignore[arg-type]  # it has what is drawn
 
 
 def _plant(robot: Description, settings: Simulation, dt: float, softness: float) -> Plant:

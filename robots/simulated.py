@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 
 from sot.collision.obstacle import Obstacle
 from sot.description import Description
-from sot.errors import ConfigError, RobotError
-from sot.model import Model
-from sot.robot_checks import configuration, joint_command, number, numbers
 from sot.simulation.actuators import Actuators
 from sot.simulation.disturbances import Disturbance
 from sot.simulation.engine import Touch
 from sot.simulation.plant import Plant
 from sot.simulation.sensors import Sense, Sensors
 from sot.simulation.settings import Simulation
-from sot.simulation.sketch import sketch
-from sot.sketch import Drawing
+from sot.simulation.stepped import Stepped
 from sot.state import Command, State
 
-KEPT = 50  # states that come with the error of a simulation that diverges
 
-
-class Simulated:
+class Simulated(Stepped):
     """A robot that falls if it is not held up.
 
         robot = Simulated(load("talos"))
@@ -43,7 +36,6 @@ class Simulated:
     """
 
     name = "simulation"  # in a viewer
-    can_fall = True  # whether a run looks for it
 
     def __init__(
         self,
@@ -85,22 +77,15 @@ class Simulated:
             disturbances: What happens to it.
             seed: Seed of all noise: equal seeds give equal runs.
         """
-        if not isinstance(robot, Description):
-            raise ConfigError(f"a simulated robot needs a description, as `sot.robots.load` gives it; got {robot!r}")
-        self.robot, self.dt = robot, number(dt, "dt")
-        floor = tuple(ground) if isinstance(ground, (Sequence, np.ndarray)) else ground
-        self.settings = Simulation(
-            floor, obstacles, friction, substeps, restitution, bodies, itself, actuators or Actuators(), delay,
-            sensors or Sensors(), disturbances, seed,
-        )  # fmt: skip
-        model = Model(robot)
-        start = self.settings.start(robot) if q is None else configuration(model, q)
-        speed = np.zeros(model.nv) if v is None else numbers(v, model.nv, "start velocity v")
+        super().__init__(robot, dt, q, v, Simulation(
+            ground, obstacles, friction, substeps, restitution, bodies, itself,  # type: ignore[arg-type]  # a list too
+            Actuators() if actuators is None else actuators, delay, Sensors() if sensors is None else sensors,
+            disturbances, seed,
+        ))  # fmt: skip
+        start, speed = self._start, self._speed
         self.plant = Plant(robot, self.settings, start, speed, self.dt)
         self.engine = self.plant.engine
-        self._sense = Sense(model, self.settings.sensors, start, speed, self.dt, self.settings.seed)
-        self._steps, self._closed = 0, False
-        self._last: deque[State] = deque(maxlen=KEPT)
+        self._sense = Sense(self._model, self.settings.sensors, start, speed, self.dt, self.settings.seed)
         self._measured = self._sense.first(start, speed, self.plant.forces)
 
     def read(self) -> State:
@@ -112,36 +97,10 @@ class Simulated:
         engine = self.engine
         return State(self._steps * self.dt, engine.q, engine.v, self.plant.forces).copy()
 
-    def write(self, command: Command) -> None:
-        """Go on by one period with a command.
-
-        Raises:
-            RobotError: The robot is closed, the command has not the right numbers (the state is then unchanged), or the
-                simulation diverged: the error has the last 50 true states, oldest first, as `states`, and the robot is
-                closed.
-        """
-        if self._closed:
-            raise RobotError(f"robot '{self.robot.name}' is closed and takes no commands")
-        checked = joint_command(self.engine.model, command, self._steps * self.dt, f"robot '{self.robot.name}'")
-        self._last.append(self.truth())
-        try:
-            self.plant.advance(checked, self._steps)
-        except RobotError as error:
-            error.states = tuple(self._last)
-            self.close()
-            raise
-        self._steps += 1
-        engine = self.engine
-        self._measured = self._sense.measure(self._steps * self.dt, engine.q, engine.v, self.plant.forces)
-
-    def close(self) -> None:
-        """Stop. May be called twice; the last state can still be read."""
-        self._closed = True
-
-    @property
-    def torque(self) -> np.ndarray:
-        """What the motors did in the last step, N·m or N, shape (nv,)."""
-        return self.plant.drive.torque.copy()
+    def _advance(self, command: Command) -> None:
+        self.plant.advance(command, self._steps)
+        time, engine = (self._steps + 1) * self.dt, self.engine
+        self._measured = self._sense.measure(time, engine.q, engine.v, self.plant.forces)
 
     def touches(self) -> list[Touch]:
         """What the robot touches, and with which forces, in the last step of the simulation."""
@@ -151,7 +110,3 @@ class Simulated:
     def ground_slopes(self) -> bool:
         """True if it was told to stand on a slope."""
         return isinstance(self.settings.ground, tuple) and any(self.settings.ground)
-
-    def sketch(self, model: Model) -> list[Drawing]:
-        """Obstacles, contact forces and pushes, for a viewer."""
-        return sketch(self.plant, self._steps * self.dt)

@@ -46,6 +46,8 @@ def _shape(array: np.ndarray) -> str:
 def positive(value: object, where: str, *, zero: bool = False, infinite: bool = False) -> float:
     """A number above zero (or zero, or infinite, where allowed)."""
     try:
+        if isinstance(value, bool | np.bool_ | str):
+            raise TypeError("no number, though Python would make one of it")
         number = float(value)  # type: ignore[arg-type]  # the except clause answers wrong types
     except (TypeError, ValueError):
         raise TaskError(f"{where}: expected a number, got {value!r}") from None

@@ -33,7 +33,7 @@ LOOPS = {  # examples in a simulation at 1 ms, and for how many ticks: until wha
     "anymal_slope": 2000,  # level at 2 s
     "bolt_release": 1150,  # released at 1 s
     "finger_push": 1500,  # lets go of the cup at 1.08 s
-    "g1_stand": 1500,
+    "g1_stand": 3500,  # waves from 2 s on
     "go2_stand": 7000,  # on three feet from 6.3 s on
     "panda_box": 3000,  # around the box until 3 s
     "solo12_stand": 7000,  # on three feet from 6.3 s on

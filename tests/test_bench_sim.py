@@ -49,6 +49,7 @@ def test_without_mujoco_its_lines_are_absent(monkeypatch, capsys):
     for module in [name for name in sys.modules if name.startswith("sot.mujoco_door")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "mujoco", None)
+    monkeypatch.setattr(bench_sim, "WARM_UP", 10)
     assert main(["bench", "sim", "--ticks", "20"]) == 0
     text = capsys.readouterr().out
     assert text.count("pip install 'sot[mujoco]'") == 1

@@ -46,8 +46,8 @@ def energies_at_q(simulation, duration, dt):
     return np.array(found).T
 
 
-# Largest growth of energy, as part of what a robot had above its end: in 10 s at 1 kHz, and in 3 s at 2 kHz, after which
-# only arms still swing. Kinova's wrist whips round at 250 rad/s, a quarter of a radian per step.
+# Largest growth of energy, as part of what a robot had above its end: in 10 s at 1 kHz, and in 3 s at 2 kHz, after
+# which only arms still swing. Kinova's wrist whips round at 250 rad/s, a quarter of a radian per step.
 ARMS = ("panda", "ur5", "xarm7", "tiago", "kinova", "double_pendulum")
 GROWTH = {name: (2.5e-3, 5e-4) for name in (*LEGGED, *ARMS)} | {"kinova": (0.02, 0.007)}
 

@@ -175,7 +175,7 @@ def simulated(seed: int) -> Record:
     return Simulation(scene(seed)).run(forces(seed), 2.0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_momentum_energy_and_order_are_kept(seed: int):
     record = simulated(seed)
     p, e = record.balance.momentum, record.balance.energy
@@ -188,7 +188,7 @@ def test_momentum_energy_and_order_are_kept(seed: int):
     np.testing.assert_array_equal(record.v[:, record.line.walls], 0.0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_newtons_law_holds_in_every_row(seed: int):
     """m a = F − c v + N_left − N_right + friction, which is F_k against the motion, or at most F_s at rest."""
     record = simulated(seed)

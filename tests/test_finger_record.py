@@ -89,6 +89,11 @@ def test_a_page_needs_nothing_else(record: Record, tmp_path):
 def test_wrong_animations_are_refused(record: Record, tmp_path):
     with pytest.raises(ConfigError, match=r"ends with \.gif or \.html"):
         record.animate(tmp_path / "finger.avi")
+    with pytest.raises(ConfigError, match=r"a plot ends with \.png"):
+        record.plot(tmp_path / "finger.svg")
+    for draw, name in ((record.plot, "f.png"), (record.animate, "f.gif"), (record.animate, "f.html")):
+        with pytest.raises(ConfigError, match=r"there is no folder .*nowhere"):
+            draw(tmp_path / "nowhere" / name)
     with pytest.raises(ConfigError, match="too many"):
         record.animate(tmp_path / "finger.html", speed=1e-3)
     with pytest.raises(RobotError, match="speed"):

@@ -49,9 +49,9 @@ def test_it_reads_writes_and_closes():
 
 def test_time_does_not_drift():
     finger = Finger()
-    for _ in range(5000):
+    for _ in range(1000):  # a thousand times 1e-3 added up is not 1
         finger.write(command(tau=0.0))
-    assert finger.read().time == 5.0
+    assert finger.read().time == 1.0
 
 
 def test_its_model_is_the_finger_alone():
@@ -120,7 +120,7 @@ def test_a_free_finger_follows_position_tasks(kind: str):
     controller = sot.Controller(finger.robot, sot.Stack([task]), output="torque", dt=1e-3)
     sot.run(finger, controller, duration=0.3)
     assert 0.1 - finger.read().q[0] == pytest.approx(0.1 * (1.0 + 3.0) * math.exp(-3.0), rel=0.01)
-    sot.run(finger, controller, duration=2.0)
+    sot.run(finger, controller, duration=1.3)
     assert finger.read().q[0] == pytest.approx(0.1, abs=1e-6)
 
 
@@ -164,15 +164,15 @@ def test_an_impedance_with_a_wanted_mass_uses_the_sensor():
     finger = Finger(Body("finger", 0.1), [cup], dt=1e-4)
     heavy = Impedance("finger", stiffness=0.0, damping=1e-3, mass=1.0, mask=["x"], wrench=[2.0, 0, 0, 0, 0, 0])
     heavy.measured = lambda model, tick: finger.wrench()
-    sot.run(finger, sot.Controller(finger.robot, sot.Stack([heavy]), output="torque", dt=1e-4), duration=0.3)
-    assert finger.read().v[0] == pytest.approx(2.0 / 1.4 * 0.3, rel=5e-3)
+    sot.run(finger, sot.Controller(finger.robot, sot.Stack([heavy]), output="torque", dt=1e-4), duration=0.1)
+    assert finger.read().v[0] == pytest.approx(2.0 / 1.4 * 0.1, rel=5e-3)
     assert finger.force() == pytest.approx(0.4 * 2.0 / 1.4, rel=5e-3)
 
 
 def test_a_velocity_stack_runs_on_it():
     finger = Finger(Body("finger", 0.1), [CUP])
-    task = Posture(gain=8.0, reference=sot.move(to=[0.05], duration=1.0))
-    run = sot.run(finger, sot.Controller(finger.robot, sot.Stack([task])), duration=2.5)
+    task = Posture(gain=16.0, reference=sot.move(to=[0.05], duration=0.5))
+    run = sot.run(finger, sot.Controller(finger.robot, sot.Stack([task])), duration=1.2)
     assert run.ok and run.final_error["posture"] <= 1e-6
 
 
@@ -240,6 +240,8 @@ def test_bad_bodies_are_refused(options: dict, message: str):
         ({"objects": [Body("cup", 1.0, position=0.1, width=0.3)]}, "'finger' and 'cup' overlap by 0.05 m"),
         ({"objects": [Body("finger", 1.0, position=0.1)]}, "two bodies or walls are named 'finger'"),
         ({"objects": ["cup"]}, r"objects\[0\]: expected a sot.finger.Body"),
+        ({"objects": CUP}, r"objects: expected a list, got Body\(name='cup'"),
+        ({"walls": 0.3}, "walls: expected a list, got 0.3"),
         ({"walls": [math.nan]}, "wall: position"),
         ({"walls": [Wall(0.1), Wall(0.2)]}, "two bodies or walls are named 'wall'"),
         ({"restitution": 1.1}, "restitution: expected a number from 0 to 1, got 1.1"),

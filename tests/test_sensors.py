@@ -209,14 +209,16 @@ def squat(name, seconds, amplitude, **sensors):
 
 
 @pytest.mark.parametrize(
-    ("name", "amplitude", "force_noise"), [("talos", [0.0, 0.02, 0.03], 1.0), ("solo12", [0.0, 0.01, 0.02], 0.05)]
+    ("name", "amplitude", "force_noise", "seconds"),
+    [("talos", [0.0, 0.02, 0.03], 1.0, 4.0), ("solo12", [0.0, 0.01, 0.02], 0.05, 10.0)],
 )
-def test_the_estimate_does_not_drift(name, amplitude, force_noise):
-    """After 10 s in motion the base is known to 1 mm and 1 mrad, and not worse than after 5 s by more than a hair."""
-    errors, body = squat(name, 10.0, amplitude, force_noise=force_noise, **FAIR)
+def test_the_estimate_does_not_drift(name, amplitude, force_noise, seconds):
+    """In motion the base is known to 1 mm and 1 mrad, at the end not worse than half-way by more than a hair."""
+    errors, body = squat(name, seconds, amplitude, force_noise=force_noise, **FAIR)
     assert errors[:, 0].max() < 1.0e-3
     assert errors[:, 1].max() < 1.0e-3
-    assert errors[-500:, 0].max() < errors[4500:5000, 0].max() + 0.3e-3
+    half = len(errors) // 2
+    assert errors[-500:, 0].max() < errors[half - 500 : half, 0].max() + 0.3e-3
     assert body.truth().q[2] > 0.8 * body.robot.home[2]
 
 

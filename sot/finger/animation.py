@@ -10,7 +10,7 @@ import numpy as np
 
 from sot.errors import ConfigError, missing
 from sot.finger.bodies import number
-from sot.finger.plot import colour
+from sot.finger.plot import colour, writable
 from sot.finger.record import Record, finger_force
 
 WIDTH, HEIGHT, FLOOR = 640, 140, 100  # pixels
@@ -20,10 +20,8 @@ SMALLEST = 6  # pixels, of a body that is a point
 
 def animate(record: Record, path: str | Path, speed: float = 1.0, rate: float = 25.0) -> Path:
     """Write an animation; the name's end says of which kind."""
-    path = Path(path)
     writers = {".gif": _gif, ".html": _html}
-    if path.suffix.lower() not in writers:
-        raise ConfigError(f"{path}: an animation ends with {' or '.join(writers)}")
+    path = writable(path, *writers, what="an animation")
     speed, rate = number(speed, "speed", above=0.0), number(rate, "rate", above=0.0)
     count = round((record.time[-1] - record.time[0]) / speed * rate) + 1
     if count > MOST:

@@ -146,6 +146,9 @@ def line(
         walls: Walls, or their positions, m.
         restitution: e from 0 to 1 for all pairs; or by pair of names, and 0 for the others.
     """
+    for given_as, kind in ((objects, "objects"), (walls, "walls")):
+        if not isinstance(given_as, list | tuple):
+            raise RobotError(f"{kind}: expected a list, got {given_as!r}")
     bodies = [_body(finger, "finger"), *(_body(item, f"objects[{i}]") for i, item in enumerate(objects))]
     given = [wall if isinstance(wall, Wall) else Wall(wall, _wall_name(walls, i)) for i, wall in enumerate(walls)]
     everything: list[Body | Wall] = [*bodies, *given]

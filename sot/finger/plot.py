@@ -22,13 +22,23 @@ def colour(record: Record, body: int) -> str:
     return COLOURS[0] if body == record.line.finger else COLOURS[1 + bodies.index(body) % (len(COLOURS) - 1)]
 
 
+def writable(path: str | Path, *endings: str, what: str) -> Path:
+    """A path with one of some endings, in a folder that is there."""
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"{path}: {what} ends with {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.parent}")
+    return path
+
+
 def plot(record: Record, path: str | Path) -> Path:
     """Draw a record into a PNG file."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(missing("matplotlib", "a plot of a finger", "'sot[log]'")) from None
-    path = Path(path)
+    path = writable(path, ".png", what="a plot")
     figure = Figure(figsize=(7.0, 5.2), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True)
     for axis in axes:

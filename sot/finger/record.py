@@ -169,7 +169,7 @@ class Record:
         return table(self)
 
     def plot(self, path: str | Path) -> Path:
-        """Draw positions, velocities and forces over time into a PNG file. Needs matplotlib."""
+        """Draw positions, velocities and forces over time into a file that ends with .png. Needs matplotlib."""
         from sot.finger.plot import plot
 
         return plot(self, path)

@@ -14,6 +14,7 @@ from sot.mujoco_door.build import ROBOT, Settings, build
 from sot.mujoco_door.coordinates import Place, coordinates
 from sot.mujoco_door.corners import corners
 from sot.simulation.engine import Touch
+from sot.simulation.masses import check_masses
 
 LARGEST = 1e10  # accelerations beyond that are those of a simulation that has diverged
 
@@ -36,7 +37,7 @@ class Physics:
             settings: Time step and contacts.
             bodies: Let its collision bodies touch, not only its feet.
         """
-        _check_masses(model)
+        check_masses(model)
         self._touching, self._obstacles = corners(model, bodies=bodies), tuple(obstacles)
         self._name = model.robot.name
         made = self.mujoco_model = build(model, self._obstacles, self._touching, settings)
@@ -118,16 +119,3 @@ class Physics:
         thing, ball = names[0].split("/", 1)[1], int(names[1].split("/", 1)[1])
         force = sign * (wrench[:3] @ axes)
         return Touch(self._touching[ball].name, thing, contact.pos.copy(), sign * axes[0], float(contact.dist), force)
-
-
-def _check_masses(model: Model) -> None:
-    """A joint that moves no mass, as some files have them, would be infinitely fast."""
-    model.update(model.robot.home, np.zeros(model.nv))
-    M = model.mass_matrix
-    smallest, directions = np.linalg.eigh(M)
-    if not (smallest[0] > 1e-9):
-        name = model.velocity_names()[int(np.argmax(np.abs(directions[:, 0])))]
-        raise RobotError(
-            f"robot '{model.robot.name}': joint '{name}' moves no mass, so it cannot be simulated; lock it in the "
-            f"robot's description, or give its motor a rotor inertia"
-        )

@@ -15,7 +15,6 @@ from sot.mujoco_door.build import Settings
 from sot.mujoco_door.fitting import check_settings
 from sot.mujoco_door.physics import Physics
 from sot.simulation.actuators import Drive
-from sot.simulation.disturbances import Push
 from sot.simulation.settings import Simulation
 from sot.state import Command
 
@@ -81,8 +80,3 @@ class Plant:
             parts = drive.retry(v)
         drive.finish(v, self._h)
         engine.accept()
-
-    def pushes(self, time: float) -> list[Push]:
-        """Pushes that act at a time."""
-        found = [item for item in self.settings.disturbances if isinstance(item, Push)]
-        return [push for push in found if push.at <= time < push.at + push.duration]

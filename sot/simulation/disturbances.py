@@ -154,6 +154,10 @@ class Push(Disturbance):
             arm, force = model.placement(frame).rotation @ np.array(self.point), share * self.newtons
             world.wrench += J[:3].T @ force + J[3:].T @ np.cross(arm, force)
 
+    def acts(self, time: float) -> bool:
+        """Whether it pushes at a time."""
+        return self.at <= time < self.at + self.duration
+
     def share(self, time: float, h: float) -> float:
         """Part of a step in which it acts: so the impulse does not depend on the length of steps."""
         return max(min(self.at + self.duration, time + h) - max(self.at, time), 0.0) / h

@@ -8,17 +8,15 @@ import numpy as np
 
 from sot.description import Description
 from sot.description.load import with_own_model
-from sot.errors import ConfigError
 from sot.model import Model
 from sot.simulation.actuators import Drive
-from sot.simulation.disturbances import EARLY, Push
+from sot.simulation.disturbances import EARLY
 from sot.simulation.engine import Engine
 from sot.simulation.feet import Feet
 from sot.simulation.followers import Followers
+from sot.simulation.masses import check_masses
 from sot.simulation.settings import Simulation
 from sot.state import Command
-
-LIGHT = 1e-12  # smallest eigenvalue of the mass matrix, scaled to a diagonal of 1
 
 
 class Plant:
@@ -43,7 +41,7 @@ class Plant:
         """
         self.dt, self.settings = dt, settings
         self._model = Model(robot)
-        _check_masses(self._model)
+        check_masses(self._model)
         for disturbance in settings.disturbances:
             disturbance.check(self._model)
         own = any(disturbance.changes_model for disturbance in settings.disturbances)
@@ -111,23 +109,3 @@ class Plant:
             engine.back_to(start)
         engine.damping = self._viscous
         drive.finish(engine.v, h)
-
-    def pushes(self, time: float) -> list[Push]:
-        """Pushes that act at a time."""
-        found = [item for item in self.settings.disturbances if isinstance(item, Push)]
-        return [push for push in found if push.at <= time < push.at + push.duration]
-
-
-def _check_masses(model: Model) -> None:
-    """Refuse robots with parts that have no mass: any force would throw them to infinity."""
-    model.update(model.robot.home, np.zeros(model.nv))
-    M = model.mass_matrix
-    size = np.sqrt(np.diag(M))
-    none = ~(size > 0.0)
-    scaled = M / np.outer(size, size) if not none.any() else np.zeros_like(M)
-    if not (np.linalg.eigvalsh(scaled)[0] > LIGHT):
-        names = [name for name, zero in zip(model.velocity_names(), none, strict=True) if zero]
-        what = f"joints without inertia: {', '.join(names)}" if names else "parts without mass"
-        raise ConfigError(
-            f"robot '{model.robot.name}' cannot be simulated: it has {what}; lock them, or give them a rotor_inertia"
-        )

@@ -42,7 +42,7 @@ class Simulation:
         seed: Seed of all noise: equal seeds give equal runs.
     """
 
-    ground: bool | tuple[float, float] | None = None
+    ground: bool | tuple[float, float] | None = None  # (of Python also an array or a list)
     obstacles: Sequence[Obstacle] = ()
     friction: float = 0.7
     substeps: int = 1
@@ -57,11 +57,7 @@ class Simulation:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if self.ground is not None and not isinstance(self.ground, bool):
-            tilt = numbers(self.ground, 2, "ground")
-            if not (np.abs(tilt).max() <= STEEPEST):
-                raise ConfigError(f"ground: expected angles up to {STEEPEST:g} rad, got {tilt.tolist()}")
-            put(self, "ground", tuple(tilt.tolist()))
+        put(self, "ground", _floor(self.ground))
         put(self, "obstacles", _obstacles(self.obstacles))
         put(self, "friction", number(self.friction, "friction", zero=True))
         put(self, "substeps", count(self.substeps, "substeps"))
@@ -117,6 +113,18 @@ class Simulation:
         T = SE3(base[:9].reshape(3, 3).T, base[9:])
         step = log6_vector(T.actInv(SE3(R, np.zeros(3)) * T))
         return model.integrate(robot.home, np.concatenate([step, np.zeros(model.nv - 6)]))
+
+
+def _floor(given: object) -> bool | tuple[float, float] | None:
+    """What was said of a ground: whether there is one, or its angles."""
+    if given is None or isinstance(given, bool):
+        return given
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+        raise ConfigError(f"ground: expected True, False or its angles about x and y, rad; got {given!r}")
+    x, y = numbers(given, 2, "ground").tolist()
+    if not (max(abs(x), abs(y)) <= STEEPEST):
+        raise ConfigError(f"ground: expected angles up to {STEEPEST:g} rad, got {[x, y]}")
+    return x, y
 
 
 def _ground(tilt: np.ndarray, changes: Sequence[GroundTilt]) -> Obstacle:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from sot.collision.obstacle import Obstacle
+from sot.model import Model
+from sot.simulation.disturbances import Push
+from sot.simulation.scene import Scene
+from sot.simulation.settings import Simulation
 from sot.sketch import ALARM, WARNING, Box, Colour, Drawing, Line, Solid
 
-if TYPE_CHECKING:
-    from sot.simulation.plant import Plant
-
 WEIGHT = 0.5  # m, length of an arrow for a force as large as the robot's weight
+SEEN = 0.4  # m, least length of the arrow of a push, which ends inside of a body
 SLAB = 3.0  # m, what is shown of a tilted plane
 STONE: Colour = (0.55, 0.58, 0.62, 0.8)
 
 
-def sketch(plant: Plant, time: float) -> list[Drawing]:
+class Drawn(Protocol):
+    """A robot in its world, as far as it is drawn."""
+
+    dt: float
+    settings: Simulation
+    scene: Scene
+    engine: Any
+
+    def here(self) -> Model:
+        """The robot at its state now."""
+
+
+def sketch(plant: Drawn, time: float) -> list[Drawing]:
     """Obstacles and tilted grounds, an arrow for each contact that pushes, and one for each push that acts."""
     model, engine = plant.here(), plant.engine
     scale = WEIGHT / max(model.mass * 9.81, 1.0)
@@ -28,9 +42,12 @@ def sketch(plant: Plant, time: float) -> list[Drawing]:
         for i, touch in enumerate(engine.touches(h))
     ]
     pushes = []
-    for i, push in enumerate(plant.pushes(time)):
+    acting = [item for item in plant.settings.disturbances if isinstance(item, Push) and item.acts(time)]
+    for i, push in enumerate(acting):
         at = model.placement(model.frame(push.frame)).act(np.array(push.point))
-        pushes.append(Line(f"push {i}", at - scale * push.newtons, at, ALARM, arrow=True))
+        size = float(np.linalg.norm(push.newtons))
+        along = push.newtons / max(size, 1e-9)
+        pushes.append(Line(f"push {i}", at - max(scale * size, SEEN) * along, at, ALARM, arrow=True))
     return [*things, *touches, *pushes]
 
 
