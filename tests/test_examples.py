@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from stack_files import EXAMPLES, FILES
 
+from sot.attractor.fixture import Fixture
 from sot.config import load_run
 from sot.contact import Contact
+from sot.task import Task
 
-ALONE = ("finger_attractor", "panda_teleoperation")  # own tests run these
+ALONE = ("panda_teleoperation",)  # own tests run these
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
 
 # Runs a script as a user would, and then tells what its variable `run` holds.
@@ -54,7 +56,7 @@ def test_examples_are_short_and_say_what_they_show(path: Path):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_twins_run_reach_their_goals_and_agree(file: Path):
     config = load_run(file)
-    assert config.expect, "an example says what it should reach"
+    assert config.expect or not any(isinstance(entry, Task) for entry in config.stack), "it says what it should reach"
     script = outcome("-c", REPORT, str(file.with_suffix(".py")))
     stack = outcome("-m", "sot", "run", str(file), "--headless", "--json")
     assert (
@@ -67,7 +69,8 @@ def test_twins_run_reach_their_goals_and_agree(file: Path):
         assert stack["final_error"][name] <= limit
     assert np.allclose(script["final_q"], stack["final_q"], rtol=0.0, atol=1e-12)
     assert script["final_error"] == pytest.approx(stack["final_error"], abs=1e-12)
-    assert max(stack["max_violation"].values(), default=0.0) <= 1e-6
+    yielding = {entry.name for entry in config.stack if isinstance(entry, Fixture)}  # walls that one presses into
+    assert max((worst for name, worst in stack["max_violation"].items() if name not in yielding), default=0.0) <= 1e-6
     if config.output == "torque":
         assert not stack["fell"] and not stack["warnings"]
         assert stack["max_torque_ratio"] is None or stack["max_torque_ratio"] <= 1.0

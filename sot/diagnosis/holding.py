@@ -1,12 +1,12 @@
 """What holds a task up, in the unit of its own rows, and which entry answers for which part of it.
 
-A task is left with ρ = J x − b because of what comes before it, with N the normals of all that is held fast (active rows
-of higher levels, entries of x at a bound), and because of the others of its own level, p:
+A task is left with ρ = J x − b because of what comes before it, with N the normals of all that is held fast (active
+rows of higher levels, entries of x at a bound), and because of the others of its own level, p:
 
     Jᵀρ + Nᵀλ = r,     Jₚᵀρₚ + Nᵀλₚ = rₚ,     r + Σ rₚ = 0
 
-With (J⁺)ᵀ Jᵀ = I the parts −(J⁺)ᵀ Nᵢᵀλᵢ and −(J⁺)ᵀ rₚ add up to ρ. Where J has lost rank a part of ρ is left that no joint
-could do anything about: it belongs to the reach of the robot.
+With (J⁺)ᵀ Jᵀ = I the parts −(J⁺)ᵀ Nᵢᵀλᵢ and −(J⁺)ᵀ rₚ add up to ρ. Where J has lost rank a part of ρ is left that no
+joint could do anything about: it belongs to the reach of the robot.
 """
 
 from __future__ import annotations

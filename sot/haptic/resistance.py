@@ -169,8 +169,8 @@ class Resistance(Load):
 def _hand(arm: Controller, name: str) -> FeatureTask:
     """The task, if its rows are velocities of a point in the axes of the world."""
     task = arm.stack[name]
-    feature = getattr(task, "feature", None)
-    fits = isinstance(feature, FramePose | FramePosition) and feature.relative_to is None
-    if not isinstance(task, FeatureTask) or not fits or feature.expressed == LOCAL:
+    feature = task.feature if isinstance(task, FeatureTask) else None
+    fits = isinstance(feature, FramePose | FramePosition) and feature.relative_to is None and feature.expressed != LOCAL
+    if not isinstance(task, FeatureTask) or not fits:
         raise TaskError(f"'{name}': expected a Position or Pose in the axes of the world, got {task!r}")
     return task

@@ -49,7 +49,7 @@ def _bars(foot: np.ndarray, energy: Energy) -> list[Drawing]:
     return [
         *glass,
         _bar("wall", foot, 0, energy.wall, CALM),
-        _bar("given out", foot, 0, -energy.wall, ALARM),
+        _bar("given out", foot, 0, -energy.wall, WARNING),
         _bar("debt", foot, 1, energy.debt, ALARM),
     ]
 
@@ -58,7 +58,7 @@ def _bar(name: str, foot: np.ndarray, place: int, joules: float, colour: Colour,
     """A bar on the y axis, of no height for what is not above zero."""
     height = max(HEIGHT * np.sqrt(max(joules, 0.0) / FULL), 1e-6)
     pose = np.diag([thickness * WIDTH, thickness * WIDTH, height, 1.0])
-    pose[:3, 3] = foot + [0.0, place * GAP, 0.5 * height]
+    pose[:3, 3] = foot + np.array([0.0, place * GAP, 0.5 * height])
     return Solid(name, Box((1.0, 1.0, 1.0)), pose, colour)
 
 
