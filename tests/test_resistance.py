@@ -14,7 +14,7 @@ from sot.robots import Haptic, Kinematic, load
 from sot.state import State
 from sot.tasks import Collisions, JointLimits, Orientation, Position, Posture
 
-DT, S, LAMBDA, G, END = 1e-3, 2.0, 20.0, 10.0, 0.02  # s, –, 1/s, N per m/s, m
+DT, S, LAMBDA, G, END = 1e-3, 2.0, 50.0, 4.0, 0.02  # s, –, 1/s, N per m/s, m
 RATE = (1.0 - np.exp(-LAMBDA * DT)) / DT  # what λ is for a tick of finite length
 
 
@@ -26,15 +26,17 @@ def gantry() -> sot.Description:
     return robot
 
 
-def led(keep: str = "", output: str = "velocity", gain: float = G, **options):
+def led(
+    keep: str = "", output: str = "velocity", gain: float = G, pace: float = LAMBDA, energy: float = 1e-3, **options
+) -> tuple[sot.Controller, Teleoperation, Resistance]:
     """A gantry that follows a stylus: its controller, what they tell each other, what is felt."""
     robot = gantry()
     lead = Teleoperation(robot, "gantry", **{"scale": S, "feedforward": False, "leash": 0.5, **options})
-    hand = Position("gantry", name="hand", gain=LAMBDA, reference=sot.follow(lead.hand))
+    hand = Position("gantry", name="hand", gain=pace, reference=sot.follow(lead.hand))
     before = [[Position("gantry", name="keep", mask=keep)]] if keep else []
     stack = sot.Stack([JointLimits()], *before, [hand])
     arm = sot.Controller(robot, stack, output=output, dt=DT)
-    return arm, lead, Resistance(arm, "hand", lead, gain=gain)
+    return arm, lead, Resistance(arm, "hand", lead, gain=gain, energy=energy)
 
 
 def together(arm, lead, felt, hand: Hand, seconds: float, **device) -> tuple[Haptic, Record]:
@@ -45,14 +47,18 @@ def together(arm, lead, felt, hand: Hand, seconds: float, **device) -> tuple[Hap
     return stylus, record
 
 
+def slow(target: list[float]) -> Hand:
+    return Hand(sot.move(to=target, duration=1.0), stiffness=200.0, damping=10.0)
+
+
 def test_a_joint_limit_is_felt_at_rest_by_the_closed_form_and_free_motion_is_not():
     """f = g λ d, d how far the target is behind the limit; the spring of the hand balances it."""
     arm, lead, felt = led()
-    hand = Hand(sot.move(to=[0.03, 0.01, 0.0], duration=0.5), stiffness=200.0)
-    stylus, record = together(arm, lead, felt, hand, 1.5)
+    hand = Hand(sot.move(to=[0.03, 0.01, 0.0], duration=1.0), stiffness=200.0)
+    stylus, record = together(arm, lead, felt, hand, 1.6)
     free = S * record.position[:, 0] < 0.9 * END
-    assert np.abs(lead.error).max() > 0.01
-    assert np.abs(record.force[free]).max() < 1e-12 and record.velocity[free].max() > 0.05  # it lags, and none is felt
+    assert np.abs(lead.error).max() > 0.005
+    assert np.abs(record.force[free]).max() < 1e-12 and record.velocity[free].max() > 0.02  # it lags, and none is felt
     x, force = stylus.truth().q, stylus.force
     np.testing.assert_allclose(force, [-G * RATE * (S * x[0] - END), 0.0, 0.0], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(200.0 * (0.03 - x[0]), -force[0], rtol=1e-6)
@@ -62,13 +68,18 @@ def test_a_joint_limit_is_felt_at_rest_by_the_closed_form_and_free_motion_is_not
     assert steps.max() < 1.5 * felt.rendered()[0] * DT * np.abs(record.velocity).max()  # nothing jumps
 
 
-def test_the_loop_gives_out_no_energy_and_settles():
-    """A quick press and a release: the hand has never got back more than it gave, and in the end all is lost."""
-    arm, lead, felt = led()
+@pytest.mark.parametrize("pace", [5.0, LAMBDA])
+def test_the_loop_gives_out_no_energy_and_settles(pace):
+    """A quick press and a release: the hand has never got back more than it gave, and in the end all is lost.
+
+    A hand that lags far behind is stopped when the stylus is far beyond: what comes out of that is bounded too.
+    """
+    arm, lead, felt = led(pace=pace, gain=G * LAMBDA / pace)
     press = Hand(lambda t: [0.03 * min(t / 0.1, 1.0), 0.0, 0.0], stiffness=300.0, release=0.6)
     _, record = together(arm, lead, felt, press, 1.5)
     works = record.works
-    assert np.abs(record.force).max() > 3.0
+    assert np.abs(record.force).max() > (3.0 if pace == LAMBDA else 1.0)
+    assert works["motor"].max() < 1e-3 + record.energy["made"].max() + 1e-6
     assert (works["hand"] - works["kinetic"]).min() > -1e-9
     assert (works["lost"] - works["motor"]).min() > -1e-9  # what comes out of the motors goes into the device's damping
     assert works["kinetic"][-1] < 1e-6
@@ -79,7 +90,7 @@ def test_the_loop_gives_out_no_energy_and_settles():
 def test_a_task_before_the_hand_is_felt_by_its_name():
     """The gantry's y is kept by a task: the parts are along x and y, and sum up to the force."""
     arm, lead, felt = led(keep="y")
-    stylus, _ = together(arm, lead, felt, Hand([0.03, 0.01, 0.0], stiffness=200.0, damping=10.0), 1.5)
+    stylus, _ = together(arm, lead, felt, slow([0.03, 0.01, 0.0]), 1.6)
     x, force = stylus.truth().q, stylus.force
     np.testing.assert_allclose(force[:2], [-G * RATE * (S * x[0] - END), -G * RATE * S * x[1]], rtol=1e-5)
     size = np.linalg.norm(force)
@@ -90,10 +101,10 @@ def test_a_task_before_the_hand_is_felt_by_its_name():
 
 def test_at_torque_level_the_law_has_a_stiffness():
     """f = g Kp d, g in kg."""
-    arm, lead, felt = led(output="torque", gain=0.5)
-    stylus, _ = together(arm, lead, felt, Hand([0.03, 0.0, 0.0], stiffness=200.0, damping=10.0), 1.5)
+    arm, lead, felt = led(output="torque", gain=0.1)
+    stylus, _ = together(arm, lead, felt, slow([0.03, 0.0, 0.0]), 1.6)
     x = stylus.truth().q[0]
-    assert stylus.force[0] == pytest.approx(-0.5 * RATE**2 * (S * x - END), rel=1e-5)
+    assert stylus.force[0] == pytest.approx(-0.1 * RATE**2 * (S * x - END), rel=1e-5)
     assert list(felt.causes()) == ["joint_limits"] and stylus.force[0] < -1.0
 
 
@@ -113,14 +124,14 @@ def test_a_wall_pushes_back_along_its_normal(panda):
     arm = sot.Controller(panda, stack, dt=DT)
     felt, robot = Resistance(arm, "hand", lead, gain=G), Kinematic(panda, dt=DT)
     stylus = sot.Controller(three_slides("pen", 0.2), sot.Stack([felt]), output="torque", dt=DT)
-    for k in range(900):
-        x = np.array([min(0.25 * k * DT, 0.08), 0.0, 0.0])
+    for k in range(1200):
+        x = np.array([min(0.1 * k * DT, 0.08), 0.0, 0.0])
         state, pen = robot.read(), State(k * DT, x, np.zeros(3))
         lead.exchange([pen, state])
         robot.write(arm.step(state))
         stylus.step(pen)
-        if k == 100:
-            assert lead.error[0] < -0.01 and felt.causes() == {} and felt.why() == "nothing is in the way"
+        if k == 300:
+            assert lead.error[0] < -0.004 and felt.causes() == {} and felt.why() == "nothing is in the way"
     np.testing.assert_allclose(felt.force, G * RATE * lead.error, atol=0.02)  # at rest
     along = felt.force / np.linalg.norm(felt.force)
     assert felt.force[0] < -2.0 and along[0] < -0.95
@@ -160,7 +171,7 @@ def test_the_bound_counts_what_the_force_does(mode, feedforward):
     pen = three_slides("pen", 0.2)
 
     def force(x: float, v: float) -> float:
-        arm, lead, felt = led(**options)
+        arm, lead, felt = led(energy=np.inf, **options)
         touch = sot.Controller(pen, sot.Stack([felt]), output="torque", dt=DT)
         for k, (place, speed) in enumerate([(0.0, 0.0), (0.03, 0.0), (x, v)]):
             now, at = State(k * DT, np.array([place, 0, 0]), np.array([speed, 0, 0])), np.array([END, 0, 0])
@@ -180,15 +191,14 @@ def test_the_bound_counts_what_the_force_does(mode, feedforward):
 
 def test_a_device_refuses_what_it_cannot_render():
     arm, lead, felt = led(feedforward=True)
-    with pytest.raises(ConfigError, match=r"'resistance': K = 396 N/m with B = 20 N·s/m is past the passive bound"):
+    with pytest.raises(ConfigError, match=r"'resistance': K = 390.2 N/m with B = 8 N·s/m is past the passive bound"):
         together(arm, lead, felt, Hand([0.0, 0.0, 0.0]), 0.01)
 
 
 def test_a_cap_keeps_the_direction_and_an_open_clutch_is_not_felt():
     arm, lead, felt = led(keep="y", clutch=lambda t: t < 0.8)
     felt.cap = 0.5
-    hand = Hand([0.03, 0.01, 0.0], stiffness=200.0, damping=10.0)
-    _, record = together(arm, lead, felt, hand, 1.0)
+    _, record = together(arm, lead, felt, slow([0.03, 0.01, 0.0]), 1.0)
     before = record.force[780]
     assert np.linalg.norm(before) == pytest.approx(0.5)
     x = record.position[779]
