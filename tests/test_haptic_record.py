@@ -56,7 +56,8 @@ def test_energies_are_those_of_independent_sums(press):
     np.testing.assert_allclose(works["motor"], np.cumsum((record.force * steps).sum(axis=1)), atol=1e-9)
     np.testing.assert_allclose(record.energy["wall"][1:], -works["motor"][:-1], atol=1e-9)  # seen a period later
     np.testing.assert_allclose(works["kinetic"], 0.1 * (record.velocity**2).sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(works["motor"] + works["hand"], works["lost"] + works["kinetic"], atol=1e-12)
+    lost = np.cumsum(3.0 * T * (record.velocity**2).sum(axis=1))  # by rectangles
+    np.testing.assert_allclose(works["lost"], lost, atol=0.01 * lost.max())
     held = record.time < 0.4 - T / 2
     pull = 300.0 * (-0.01 * N - record.position[held]) - 5.0 * record.velocity[held]
     power = np.append(0.0, (pull * record.velocity[held]).sum(axis=1))
@@ -141,7 +142,7 @@ def test_a_viewer_sees_hand_force_and_energy():
     assert found["wall"].colour == CALM and found["debt"].colour == ALARM
     assert bar[2, 2] == pytest.approx(0.06 * np.sqrt(record.energy["wall"][-1] / 0.05))
     for name in ("debt", "given out"):
-        assert found[name].pose[2, 2] == 1e-6  # nothing
+        assert found[name].pose[0, 0] == 1e-9  # nothing to be seen
     stylus, _ = pressed(0.41)
     assert not {"target", "way", "pull"} & drawings(stylus).keys()  # the hand has let go
 

@@ -156,11 +156,32 @@ def test_parts_add_up_and_vanish_with_whom_they_blame(panda):
                 controller.step(State(0.0, panda.home, np.zeros(9)))
                 holding = Holding(controller, "hand")
                 found[bounded] = holding.residual(), holding.parts()
+                assert "reach" not in found[bounded][1]  # the names alone add up
                 np.testing.assert_allclose(sum(found[bounded][1].values()), found[bounded][0], atol=1e-7)
             assert np.linalg.norm(found[True][1]["joint_limits"]) > 0.1
             assert "joint_limits" not in found[False][1]
             if solver == "hierarchical":
                 assert np.linalg.norm(found[False][0]) < 1e-8
+
+
+def test_what_no_joint_can_do_is_out_of_reach():
+    """A pendulum in the y–z plane: nobody but its own make is in the way of x."""
+    robot = load("double_pendulum")
+    tip = robot.pin_model.frames[robot.pin_model.nframes - 1].name
+    q = np.array([0.3, 0.8])
+    model = sot.Model(robot)
+    model.update(q, np.zeros(2))
+    frame = model.frame(tip)
+    place, J = np.array(model.placement(frame).translation), model.jacobian(frame, "aligned")[:3]
+    across = np.linalg.svd(J)[0][:, 2]
+    hand = Position(tip, name="hand", gain=1.0, reference=place + 0.1 * across)
+    controller = sot.Controller(robot, sot.Stack([], [hand]), dt=DT)
+    controller.step(State(0.0, q, np.zeros(2)))
+    holding = Holding(controller, "hand")
+    np.testing.assert_allclose(holding.residual(), -0.1 * across, rtol=1e-3, atol=1e-9)
+    (name, part), = holding.parts().items()
+    assert name == "reach"
+    np.testing.assert_allclose(part, holding.residual())
 
 
 @pytest.mark.parametrize("mode", ["position", "rate"])

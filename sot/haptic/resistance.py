@@ -10,9 +10,9 @@ are zero, however far the hand lags behind. A hand that is stopped d before its 
 
     g λ d      at velocity level, g in N per m/s,          g Kp d      at torque level, g in N per m/s², that is kg
 
-A hand that lags may be stopped when the stylus is far beyond: a force would then be there at once that nobody has worked
-against, and pushing the stylus back it would give that energy out. So what the stylus has put in since the force began,
-E, bounds it by |f| ≤ √(2 K (E + E₀)), the force of a spring K with that energy: no more than E₀ comes out of it.
+A hand that lags may be stopped when the stylus is far beyond: a force would then be there at once that nobody has
+worked against, and pushing the stylus back it would give that energy out. So what the stylus has put in since the force
+began, E, bounds it by |f| ≤ √(2 K (E + E₀)), the force of a spring K with that energy: no more than E₀ comes out of it.
 """
 
 from __future__ import annotations
