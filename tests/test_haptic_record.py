@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from stylus import T
+from stylus import T, push
 
 import sot
 from sot.errors import ConfigError
@@ -177,3 +177,13 @@ def test_a_page_looks_at_some_centimetres_and_has_no_floor(tmp_path):
     assert sum("_ball" in path for path in drawn) == 1  # x and y only make way for z
     for name in ("target", "wall", "debt"):
         assert any(f"stylus_device/{name}" in path for path in drawn), name
+
+
+def test_where_nobody_holds_the_stylus_no_hand_works():
+    """What the motors did is all lost or still moving: works are integrated to rounding."""
+    stylus = Haptic(Device(damping=3.0, friction=0.2, quantum=0.0))
+    for k in range(400):
+        stylus.write(push(*(3.0 * np.sin(0.05 * k * np.arange(1, 4)))))
+    works = stylus.works
+    assert works.motor > 1e-2
+    assert abs(works.hand) < 1e-11 * works.motor
