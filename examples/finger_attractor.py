@@ -1,6 +1,6 @@
-"""A spring pulls a finger into a virtual wall; on one level they share, and it rests where both forces are equal.
+"""A spring pulls a finger into a virtual wall; it rests where both forces are equal. Twin: finger_attractor.yaml
 
-With the attractor L behind the wall's surface that is at a depth of K L / (K + K_wall).
+They share one level. With the attractor L behind the wall's surface the finger is at a depth of K L / (K + K_wall).
 """
 
 import sot

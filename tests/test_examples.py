@@ -13,13 +13,14 @@ import pytest
 from stack_files import EXAMPLES, FILES
 
 import sot
+from sot.attractor.fixture import Fixture
 from sot.cli import main
 from sot.config import load_run
 from sot.contact import Contact
+from sot.task import Task
 
-ALONE = ("finger_attractor", "panda_teleoperation")  # own tests run these
+ALONE = ("panda_teleoperation",)  # own tests run these
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ALONE)
-
 
 
 def of_script(path: Path) -> sot.Run:
@@ -48,10 +49,11 @@ def test_an_example_runs_in_a_process_of_its_own():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_twins_run_reach_their_goals_and_agree(file: Path, monkeypatch, capsys):
+def test_twins_run_reach_their_goals_and_agree(file: Path, tmp_path, monkeypatch, capsys):
     config = load_run(file)
-    assert config.expect, "an example says what it should reach"
+    assert config.expect or not any(isinstance(entry, Task) for entry in config.stack), "it says what it should reach"
     monkeypatch.setattr(sys, "argv", [str(file)])
+    monkeypatch.chdir(tmp_path)
     run = of_script(file.with_suffix(".py"))
     capsys.readouterr()
     assert main(["run", str(file), "--headless", "--json"]) == 0
@@ -62,7 +64,8 @@ def test_twins_run_reach_their_goals_and_agree(file: Path, monkeypatch, capsys):
         assert stack["final_error"][name] <= limit
     assert np.allclose(run.state.q, stack["final_q"], rtol=0.0, atol=1e-12)
     assert script["final_error"] == pytest.approx(stack["final_error"], abs=1e-12)
-    assert max(stack["max_violation"].values(), default=0.0) <= 1e-6
+    yielding = {entry.name for entry in config.stack if isinstance(entry, Fixture)}  # walls that one presses into
+    assert max((worst for name, worst in stack["max_violation"].items() if name not in yielding), default=0.0) <= 1e-6
     if config.output == "torque":
         assert not stack["fell"] and not stack["warnings"]
         assert stack["max_torque_ratio"] is None or stack["max_torque_ratio"] <= 1.0

@@ -10,11 +10,11 @@ from stack_files import EXAMPLES
 
 import sot
 from sot.errors import ConfigError, TaskError
-from sot.haptic.teleoperation import Teleoperation
+from sot.haptic import Device, Hand, Teleoperation
 from sot.model import Model
-from sot.robots import Kinematic, load
+from sot.robots import Haptic, Kinematic, load
 from sot.state import State
-from sot.tasks import Position, Posture
+from sot.tasks import Impedance, Position, Posture
 
 FRAME, DT = "panda_hand_tcp", 1e-3
 
@@ -67,6 +67,17 @@ def test_an_open_clutch_leaves_the_hand_where_it_is(panda):
     assert np.linalg.norm(np.diff(found, axis=0), axis=1).max() < 1.2 * 0.1 * DT
 
 
+@pytest.mark.parametrize("options", [{"mode": "rate"}, {"clutch": lambda t: False}, {}], ids=["rate", "open", "plain"])
+def test_a_robot_that_is_not_at_home_stays_where_it_is(panda, options):
+    """Whatever the mode, and before the clutch has ever been closed."""
+    q = panda.home + np.array([0.2, -0.1, 0.1, 0.2, 0.0, 0.1, 0.0, 0.0, 0.0])
+    lead = Teleoperation(panda, FRAME, **options)
+    lead.exchange([State(0.0, np.zeros(3), np.zeros(3)), State(0.0, q, np.zeros(9))])
+    target, velocity = lead.hand(0.0)
+    np.testing.assert_allclose(target, place(panda, q), atol=1e-12)
+    assert not velocity.any() and np.linalg.norm(target - place(panda, panda.home)) > 0.05
+
+
 def test_an_open_clutch_is_not_felt(panda):
     lead = Teleoperation(panda, FRAME, clutch=lambda t: t < 0.5)
     blocked = State(0.0, panda.home, np.zeros(9))
@@ -101,17 +112,37 @@ def test_a_blocked_hand_does_not_wind_up(panda, mode):
     np.testing.assert_allclose(lead.stylus(2.0)[:3], [0.0, 0.0, rest - 0.015], atol=1e-12)
 
 
-def test_a_wall_in_front_of_the_arm_is_felt():
-    """At rest the spring of the hand and that of the coupling balance: K_hand (x* − x) = K error/s."""
+def test_a_wall_in_front_of_the_arm_is_felt_and_named():
+    """At rest the spring of the hand and the resistance balance: K_hand (x* − x) = g Kp error, at torque level."""
     done = runpy.run_path(str(EXAMPLES / "panda_teleoperation.py"))
-    stylus, lead = done["stylus"], done["lead"]
+    stylus, lead, felt, works = done["stylus"], done["lead"], done["felt"], done["record"].works
     x, force = stylus.truth().q[0], stylus.force[0]
     assert lead.error[0] < -1e-3
     assert force < -0.5
-    np.testing.assert_allclose(force, 1000.0 * lead.error[0] / 3.0, rtol=0.02)
+    np.testing.assert_allclose(force, 0.4 * ((1.0 - np.exp(-0.03)) / 1e-3) ** 2 * lead.error[0], rtol=0.02)
     np.testing.assert_allclose(200.0 * (0.08 - x), -force, rtol=0.02)
+    assert felt.causes().keys() == {"collisions", "orientation_panda_hand_tcp"}
+    assert "wall" in felt.why()
+    assert (works["hand"] - works["kinetic"]).min() > -1e-9
     assert done["moved"].ok
-    assert done["felt"].ok
+
+
+@pytest.mark.parametrize("mode", ["position", "rate"])
+def test_a_coupling_spring_is_balanced_by_the_hand(panda, mode):
+    """The arm stays at its place: the spring of the hand balances K error/s, in rate mode with K (x − x₀)."""
+    stylus = Haptic(Device(damping=3.0, quantum=0.0), hand=Hand([0.02, 0.0, 0.0], stiffness=200.0, damping=8.0), dt=DT)
+    lead = Teleoperation(panda, FRAME, mode, scale=3.0, leash=0.03)
+    coupling = {"stiffness": [500.0, 500.0, 500.0, 1.0, 1.0, 1.0], "damping": [1.0, 1.0, 1.0, 0.1, 0.1, 0.1]}
+    feel = Impedance("stylus", mask=["x", "y", "z"], **coupling, reference=sot.follow(lead.stylus))
+    touch = sot.Controller(stylus.robot, sot.Stack([feel]), output="torque", dt=DT)
+    stays = sot.Controller(panda, sot.Stack([Posture()]), dt=DT)
+    pairs = [(stylus, touch), (Kinematic(panda, dt=DT), stays)]
+    sot.run_together(pairs, 1.0, exchange=lead.exchange)
+    x, force = stylus.truth().q[0], stylus.force[0]
+    away = 0.0 if mode == "position" else x  # in rate mode the spring leads to the middle
+    assert force == pytest.approx(500.0 * (lead.error[0] / 3.0 - away), rel=0.01)
+    assert -force == pytest.approx(200.0 * (0.02 - x), rel=0.01)
+    assert force < -1.0
 
 
 def test_mistakes_are_told(panda):

@@ -56,7 +56,10 @@ dt: 0.001
 duration: 0.5
 stack: [posture: {gain: 10, reference: {move: {to: [0.15], duration: 0.4}}}]
 """
-BARE = {"finger": "{finger: true, stack: [posture]}"}  # those that bring their robot
+BARE = {  # those that bring their robot
+    "finger": "{finger: true, stack: [posture]}",
+    "haptic": "{haptic: true, output: torque, stack: [posture]}",
+}
 EVERY = pytest.mark.parametrize("name", robots.worlds())
 
 

@@ -15,7 +15,7 @@ from sot.cli import show as tables
 from sot.config import RunConfig, load_run, worlds
 from sot.controller import Controller
 from sot.errors import ConfigError, unknown
-from sot.loop import run
+from sot.loop import Observer, run
 from sot.loop.recount import KEPT, Run
 from sot.solvers.choice import MEANINGS
 from sot.state import Command, State
@@ -45,7 +45,7 @@ def run_command(
     first_clash, robot = FirstClash(), config.simulated()
     recorders = [] if plot is None else [_recorder(config, robot)]
     with nullcontext() if headless else _viewer(config) as viewer:
-        watchers = [first_clash, *recorders]
+        watchers: list[Observer] = [first_clash, *recorders]
         outcome = run(
             robot, config.controller(), config.duration, viewer=viewer, realtime=realtime or None, observers=watchers
         )

@@ -1,12 +1,12 @@
 """What holds a task up, in the unit of its own rows, and which entry answers for which part of it.
 
-A task is left with ρ = J x − b because of what comes before it, with N the normals of all that is held fast (active rows
-of higher levels, entries of x at a bound), and because of the others of its own level, p:
+A task is left with ρ = J x − b because of what comes before it, with N the normals of all that is held fast (active
+rows of higher levels, entries of x at a bound), and because of the others of its own level, p:
 
     Jᵀρ + Nᵀλ = r,     Jₚᵀρₚ + Nᵀλₚ = rₚ,     r + Σ rₚ = 0
 
-With (J⁺)ᵀ Jᵀ = I the parts −(J⁺)ᵀ Nᵢᵀλᵢ and −(J⁺)ᵀ rₚ add up to ρ. Where J has lost rank a part of ρ is left that no joint
-could do anything about: it belongs to the reach of the robot.
+With (J⁺)ᵀ Jᵀ = I the parts −(J⁺)ᵀ Nᵢᵀλᵢ and −(J⁺)ᵀ rₚ add up to ρ. Where J has lost rank a part of ρ is left that no
+joint could do anything about: it belongs to the reach of the robot.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sot.entry import Tick
 from sot.errors import ConfigError, TaskError, unknown
 from sot.plan import Block, Plan
 from sot.solvers.choice import Solver
-from sot.solvers.definition import RANK_TOLERANCE
+from sot.solvers.definition import RANK_TOLERANCE, TOLERANCE
 from sot.solvers.status import FREE, UPPER
 from sot.task import Task
 
@@ -59,11 +59,11 @@ class Holding:
         return (problem.A[block.rows] @ self._solver.x - problem.lower[block.rows]) / block.scale
 
     def parts(self) -> dict[str, np.ndarray]:
-        """ρ split by the entries that answer for it, each of shape (rows,)."""
-        block = self._found()
-        if block is None:
+        """ρ split by the entries that answer for it, each of shape (rows,); none where ρ is rounding."""
+        block, residual = self._found(), self.residual()
+        if block is None or not (np.linalg.norm(residual) > TOLERANCE):
             return {}
-        J, residual = self._used.problem.A[block.rows], self.residual()
+        J = self._used.problem.A[block.rows]
         back = np.linalg.pinv(J, rcond=LOST).T / block.scale
         parts = {name: -back @ pull for name, pull in self._pulls(block).items()}
         rest = residual - sum(parts.values(), np.zeros(residual.size))

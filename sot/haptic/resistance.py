@@ -9,6 +9,10 @@ obstacle and task that is in the way (`sot.diagnosis.holding`), so the force has
 are zero, however far the hand lags behind. A hand that is stopped d before its target is felt with
 
     g λ d      at velocity level, g in N per m/s,          g Kp d      at torque level, g in N per m/s², that is kg
+
+A hand that lags may be stopped when the stylus is far beyond: a force would then be there at once that nobody has
+worked against, and pushing the stylus back it would give that energy out. So what the stylus has put in since the force
+began, E, bounds it by |f| ≤ √(2 K (E + E₀)), the force of a spring K with that energy: no more than E₀ comes out of it.
 """
 
 from __future__ import annotations
@@ -53,6 +57,7 @@ class Resistance(Load):
         gain: float,
         *,
         cap: float | None = None,
+        energy: float = 1e-3,
         frame: str | None = None,
         name: str | None = None,
     ) -> None:
@@ -63,6 +68,7 @@ class Resistance(Load):
             lead: What stylus and arm tell each other.
             gain: g, N per m/s that is missing, at velocity level; N per m/s², so kg, at torque level.
             cap: Greatest force, N; it keeps its direction.
+            energy: E₀, what may come out of the force more than was put in, from when it begins until it is zero, J.
             frame: Frame of the stylus; by default its first hand.
             name: Name in reports and look-ups; by default `resistance`.
         """
@@ -71,12 +77,14 @@ class Resistance(Load):
         self.task = _hand(arm, task)
         self.gain = positive(gain, f"{self.name}: gain")
         self.cap = np.inf if cap is None else positive(cap, f"{self.name}: cap")
+        self.energy = positive(energy, f"{self.name}: energy", infinite=True)
         self.frame = frame
         self.reset()
 
     def reset(self) -> None:
         self.force = np.zeros(3)  # on the stylus, in its axes, N
         self._time, self._seen = -np.inf, 0
+        self._stored, self._place = 0.0, np.zeros(3)  # E, J, and where the stylus was, m
 
     def setup(self, model: Model) -> None:
         self._frame = model.frame(self.frame or model.robot.hands[0])
@@ -116,12 +124,20 @@ class Resistance(Load):
                 "exchange=lead.exchange_arm_first"
             )
         fresh = ticks != self._seen and self.lead.engaged
+        place = model.placement(self._frame).translation
+        self._stored -= float(self.force @ (place - self._place))
         self.force = self._felt() if fresh else np.zeros(3)
-        self._time, self._seen = tick.time, ticks
+        self._time, self._seen, self._place = tick.time, ticks, np.array(place)
 
     def _felt(self) -> np.ndarray:
+        """The force, shortened to its bounds."""
         force = self.gain * self.lead.axes.T @ self._in_world(self._holding.residual())
-        return force * min(1.0, self.cap / max(float(np.linalg.norm(force)), 1e-300))
+        size = float(np.linalg.norm(force))
+        if size < FELT:
+            self._stored = 0.0
+            return np.zeros(3)
+        spring = np.sqrt(2.0 * self.rendered()[0] * max(self._stored + self.energy, 0.0))
+        return force * min(1.0, self.cap / size, spring / size)
 
     def _in_world(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the task along x, y and z; none for those that its mask drops."""
@@ -169,8 +185,8 @@ class Resistance(Load):
 def _hand(arm: Controller, name: str) -> FeatureTask:
     """The task, if its rows are velocities of a point in the axes of the world."""
     task = arm.stack[name]
-    feature = getattr(task, "feature", None)
-    fits = isinstance(feature, FramePose | FramePosition) and feature.relative_to is None
-    if not isinstance(task, FeatureTask) or not fits or feature.expressed == LOCAL:
+    feature = task.feature if isinstance(task, FeatureTask) else None
+    fits = isinstance(feature, FramePose | FramePosition) and feature.relative_to is None and feature.expressed != LOCAL
+    if not isinstance(task, FeatureTask) or not fits:
         raise TaskError(f"'{name}': expected a Position or Pose in the axes of the world, got {task!r}")
     return task

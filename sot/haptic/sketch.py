@@ -15,6 +15,7 @@ SKIN: Colour = (0.95, 0.65, 0.10, 0.6)
 GLASS: Colour = (0.55, 0.60, 0.65, 0.3)
 FINGERTIP = 0.004  # m
 BARS, WIDTH, GAP = np.array([0.0, 0.07, -0.04]), 0.008, 0.014  # m: where they stand beside the start, and their size
+NOTHING = 1e-9  # m
 HEIGHT, FULL = 0.06, 0.05  # a bar of this many metres is this many joules; heights go with the root of the energy
 
 
@@ -49,16 +50,16 @@ def _bars(foot: np.ndarray, energy: Energy) -> list[Drawing]:
     return [
         *glass,
         _bar("wall", foot, 0, energy.wall, CALM),
-        _bar("given out", foot, 0, -energy.wall, ALARM),
+        _bar("given out", foot, 0, -energy.wall, WARNING),
         _bar("debt", foot, 1, energy.debt, ALARM),
     ]
 
 
 def _bar(name: str, foot: np.ndarray, place: int, joules: float, colour: Colour, thickness: float = 1.0) -> Solid:
-    """A bar on the y axis, of no height for what is not above zero."""
-    height = max(HEIGHT * np.sqrt(max(joules, 0.0) / FULL), 1e-6)
-    pose = np.diag([thickness * WIDTH, thickness * WIDTH, height, 1.0])
-    pose[:3, 3] = foot + [0.0, place * GAP, 0.5 * height]
+    """A bar on the y axis, of next to no size for what is not above zero."""
+    height, width = max(HEIGHT * np.sqrt(max(joules, 0.0) / FULL), NOTHING), thickness * WIDTH
+    pose = np.diag([width, width, height, 1.0]) if joules > 0.0 else np.diag([NOTHING, NOTHING, NOTHING, 1.0])
+    pose[:3, 3] = foot + np.array([0.0, place * GAP, 0.5 * height])
     return Solid(name, Box((1.0, 1.0, 1.0)), pose, colour)
 
 

@@ -91,8 +91,10 @@ class Teleoperation:
         stylus, robot = states
         hand = self._placed(robot.q)
         closed = self._clutch is None or bool(self._clutch(stylus.time))
+        if self._time is None:
+            self._target = hand  # wherever the robot is; at home or not
         if closed and not self.engaged:
-            self._start, self._hand = stylus.q.copy(), hand if self._time is None else self._target
+            self._start, self._hand = stylus.q.copy(), self._target
         self.engaged = closed
         dt = 0.0 if self._time is None else stylus.time - self._time
         self._time = stylus.time

@@ -20,7 +20,7 @@ SHORT = 0.5  # 2σh and √κ h of a piece
 HALVINGS = 60  # of a bisection
 PIECES = 100_000  # most in one call
 # Points and weights of Gauss and Legendre on [0, 1], for ∫ ẋ² dt
-P0, P1, P2 = 0.5, 0.2692346550528415, 0.04691007703066802
+P0, P1, P2 = 0.5, 0.23076534494715845, 0.04691007703066802
 W0, W1, W2 = 0.2844444444444444, 0.2393143352496832, 0.1184634425280945
 MASS, DAMPING, FRICTION, SPRING, GRIP, PARAMETERS = range(6)  # of the kernel's `p`; those of the hand are the last two
 MOTOR, LOST, WORKS = range(3)  # work of the force; what damping and friction took, J

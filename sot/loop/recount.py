@@ -218,7 +218,8 @@ class Recount:
 
     def _errors(self, state: State) -> dict[str, float]:
         """Norm of each task's error at the last state, against its target at that time."""
-        model, tick = self.controller.model, Tick(state.time, self.controller.dt, self._previous)
+        model, formulation = self.controller.model, self.controller.formulation
+        tick = Tick(state.time, self.controller.dt, self._previous, formulation.contacts)
         model.update(state.q, state.v)
         errors = {}
         for block in self.controller.plan.blocks:
