@@ -106,7 +106,7 @@ def test_watchdog_counts_in_125_us(seconds, ticks, fake: Fake, opened):
 @pytest.mark.parametrize(
     "options",
     [{"watchdog": 0.1}, {"watchdog": 1e-5}, {"watchdog": np.nan}, {"max_force": np.nan}, {"max_force": 0.0},
-     {"mass": -1}, {"max_force_rate": np.inf}, {"stale": 0.0}, {"velocity_filter": -1.0}, {"device": -2},
+     {"mass": -1}, {"damping": -1.0}, {"delay": np.nan}, {"bound": "none"}, {"passivity": 1}, {"max_force_rate": np.inf}, {"stale": 0.0}, {"velocity_filter": -1.0}, {"device": -2},
      {"device": True}],
 )  # fmt: skip
 def test_options_that_cannot_be(options, fake: Fake, opened):
@@ -177,7 +177,7 @@ def test_own_velocity_lags_by_its_time_constant(fake: Fake, opened):
 
 
 def test_a_command_has_torque_stiffness_and_damping(fake: Fake, opened):
-    device = opened(max_force_rate=1e6)
+    device = opened(max_force_rate=1e6, bound="off")
     fake.c.fake_place(0.01, 0.0, -0.01)
     fake.c.fake_move(0.1, 0.0, 0.2)
     device.read()
@@ -366,7 +366,7 @@ def test_forces_are_off_when_a_program_ends(ending, library: Path, tmp_path: Pat
 
 def test_an_impedance_task_moves_the_mass_as_its_closed_form_says(fake: Fake, opened):
     """m ë + d ė + k e = 0 from 1 cm on, ζ = 1:  e = e₀ (1 + ω t) exp(−ω t), ω = √(k/m)."""
-    device = opened(mass=0.2, max_force=10.0, max_force_rate=1e6)
+    device = opened(mass=0.2, max_force=10.0, max_force_rate=1e6, bound="off")
     fake.c.fake_place(0.01, -0.005, 0.0)
     task = Impedance("stylus", [80.0] * 3 + [1.0] * 3, reference=[0, 0, 0, 0, 0, 0, 1], mask="xyz")
     controller = sot.Controller(device.robot, sot.Stack([], [task]), output="torque", dt=1e-3)
@@ -384,7 +384,7 @@ def test_an_impedance_task_moves_the_mass_as_its_closed_form_says(fake: Fake, op
 
 
 def test_a_run_that_loses_its_device_ends_with_the_cause(fake: Fake, opened):
-    device = opened()
+    device = opened(bound="off")
     task = Impedance("stylus", [80.0] * 3 + [1.0] * 3, mask="xyz")
     controller = sot.Controller(device.robot, sot.Stack([], [task]), output="torque", dt=1e-3)
     fake.c.fake_unplug_after(100)
