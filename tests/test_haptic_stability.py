@@ -103,19 +103,22 @@ def test_the_bound_knows_the_delay(late):
     device = Device(**{**FREE, "delay": late * T})
     limit, blind = (bounds.passive_stiffness(1.0, 0.0, T, delay) for delay in (late * T, 0.0))
     assert swing(touch(held(device), [0.5 * limit, 0.9 * limit, 0.99 * limit], 0.0, 2.0)).max() < 0.1 * CALM
-    assert swing(touch(held(device), [blind, blind, blind], 0.0, 2.0)).min() > BUZZ
+    assert swing(touch(held(device), [blind, blind, blind], 0.0, 1.2)).min() > BUZZ
 
 
 def test_periods_of_a_recorded_loop():
-    """H7: the bound takes the longest period. With the nominal one the wall gives out energy, and it buzzes sooner."""
+    """H7: the bound takes the longest period. A wall within the bound of the nominal one gives out energy.
+
+    At five times that the passivity controller keeps it calm.
+    """
     periods = recorded()
     device = Device(**{**FREE, "quantum": 1e-6})
     limit, nominal = (bounds.passive_stiffness(1.0, 0.0, period) for period in (periods.max(), T))
     assert swing(touch(held(device, periods=periods), [0.5 * limit, 0.9 * limit, 0.99 * limit], 0.0, 2.0)).max() < CALM
-    assert gained(tapping(device, periods=periods), 0.99 * limit, 2.0).max() < 1e-6
-    assert gained(tapping(device, periods=periods), 0.99 * nominal, 2.0).max() > 1e-4
+    assert gained(tapping(device, periods=periods), 0.99 * limit, 1.5).max() < 1e-6
+    assert gained(tapping(device, periods=periods), 0.99 * nominal, 1.5).max() > 1e-4
     calm, loud = (
-        swing(touch(held(replace(device, passivity=on), periods=periods), [5.0 * nominal, 0, 0], 0.0, 2.5))[0]
+        swing(touch(held(replace(device, passivity=on), periods=periods), [5.0 * nominal, 0, 0], 0.0, 1.5))[0]
         for on in (True, False)
     )
     assert calm < CALM and loud > BUZZ
@@ -129,10 +132,10 @@ def test_no_hand_makes_a_passive_wall_swing(k, c):
         device = Device(**FREE)
         limit = bounds.passive_stiffness(1.0, B, T)
         haptic = Haptic(device, hand=Hand([AT] * 3, stiffness=k, damping=c, mass=mass))
-        assert swing(touch(haptic, [0.3 * limit, 0.9 * limit, 0.99 * limit], B, 1.5)).max() < CALM
+        assert swing(touch(haptic, [0.3 * limit, 0.9 * limit, 0.99 * limit], B, 1.5 if c == 1.0 else 0.9)).max() < CALM
     if c == 1.0:
         haptic = held(Device(**FREE), k, c)
-        assert swing(touch(haptic, [20.0 * limit, 30.0 * limit, 40.0 * limit], 0.0, 1.0)).min() > BUZZ
+        assert swing(touch(haptic, [20.0 * limit, 30.0 * limit, 40.0 * limit], 0.0, 0.8)).min() > BUZZ
 
 
 @pytest.mark.parametrize("late", [0.0, 2.0])
