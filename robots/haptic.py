@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -192,15 +193,13 @@ class Haptic:
         return force
 
     def _braked(self, force: np.ndarray) -> np.ndarray:
-        """F · v̂ ≤ m (v_max − v) / 2T, with v as it will be when the force acts: the speed stays below its limit."""
+        """|v + 2T F/m| ≤ v_max, with v as it will be when the force acts: no force leads beyond the speed limit."""
         device, T = self.settings, self._longest
+        gain = 2.0 * T / device.mass
         v = self._encoders.pace + (self.plant.pending() + 0.5 * self._sent) * T / device.mass
-        speed = float(np.linalg.norm(v))
-        if speed == 0.0:
-            return force.copy()
-        along, most = v / speed, 0.5 * device.mass * (device.speed_limit - device.quantum / self.dt - speed) / T
-        over = float(force @ along) - most
-        if over <= 0.0:
+        then = v + gain * force
+        speed, most = math.sqrt(then @ then), max(device.speed_limit - device.quantum / self.dt, 0.0)
+        if speed <= most:
             return force.copy()
         self.counters.braked += 1
-        return force - over * along
+        return (most / speed * then - v) / gain

@@ -11,13 +11,14 @@ import pytest
 from fake_dhd import Fake, compiled
 
 import sot
-from sot.errors import RobotError
+from sot.errors import ConfigError, RobotError
 from sot.force_dimension.force import bounded
 from sot.force_dimension.velocity import Difference
+from sot.haptic import bounds
 from sot.robot import Robot
 from sot.robots import ForceDimension
 from sot.state import Command
-from sot.tasks import Impedance
+from sot.tasks import Impedance, Wall
 
 CLOSING = ["dhdEnableForce0", "dhdStop", "dhdClose"]
 
@@ -106,7 +107,8 @@ def test_watchdog_counts_in_125_us(seconds, ticks, fake: Fake, opened):
 @pytest.mark.parametrize(
     "options",
     [{"watchdog": 0.1}, {"watchdog": 1e-5}, {"watchdog": np.nan}, {"max_force": np.nan}, {"max_force": 0.0},
-     {"mass": -1}, {"max_force_rate": np.inf}, {"stale": 0.0}, {"velocity_filter": -1.0}, {"device": -2},
+     {"mass": -1}, {"damping": -1.0}, {"delay": np.nan}, {"bound": "none"}, {"passivity": 1},
+     {"max_force_rate": np.inf}, {"stale": 0.0}, {"velocity_filter": -1.0}, {"device": -2},
      {"device": True}],
 )  # fmt: skip
 def test_options_that_cannot_be(options, fake: Fake, opened):
@@ -177,7 +179,7 @@ def test_own_velocity_lags_by_its_time_constant(fake: Fake, opened):
 
 
 def test_a_command_has_torque_stiffness_and_damping(fake: Fake, opened):
-    device = opened(max_force_rate=1e6)
+    device = opened(max_force_rate=1e6, bound="off")
     fake.c.fake_place(0.01, 0.0, -0.01)
     fake.c.fake_move(0.1, 0.0, 0.2)
     device.read()
@@ -261,6 +263,55 @@ def test_a_stale_state_is_not_answered(fake: Fake, opened):
     assert not len(fake.sent)
     device.read()
     device.write(force(1.0))
+
+
+# -- bounds --------------------------------------------------------------------------------------------------------
+
+
+def wall(device, K, C):
+    return sot.Controller(device.robot, sot.Stack([Wall("stylus", stiffness=K, damping=C)]), output="torque", dt=1e-3)
+
+
+def test_a_stack_past_the_bound_gets_no_force(fake: Fake, opened):
+    """b ≥ K (T/2 + td) + |B|, rows 40 and 43; of a device whose damping nobody told, nothing is expected."""
+    device = opened(damping=2.0, delay=1e-3)
+    most = (2.0 - 0.8) / 1.5e-3
+    with pytest.raises(ConfigError, match=rf"'wall_stylus': K = .* up to {most:.4g} N/m"):
+        sot.run(device, wall(device, 1.01 * most, 0.8), 0.01, realtime=False)
+    with pytest.raises(RobotError, match=r"command kp, kd: .*past the passive bound"):
+        device.write(Command(0.0, np.zeros(3), q=np.zeros(3), kp=np.full(3, 1400.0)))
+    assert not len(fake.sent) and not fake.c.fake_enabled()
+    sot.run(device, wall(device, 0.99 * most, 0.8), 0.01, realtime=False)
+    assert len(fake.sent) == 10
+    device.close()
+    with pytest.raises(ConfigError, match="but the device has 0"):
+        sot.run(opened(), wall(device, 10.0, 0.1), 0.01, realtime=False)
+
+
+def test_the_bound_knows_that_the_velocity_is_old(opened):
+    """Row 43: a stiffness that is fine with our own velocity is refused with the vendor's."""
+    options = {"damping": 1.0, "delay": 0.0, "bound": "stable"}
+    fresh = opened(device=1, velocity_filter=0.0, **options)
+    K = 0.9 * bounds.edge(fresh.settings, 6.0, 1e-3)
+    fresh.check(wall(fresh, K, 6.0))
+    old = opened(device=2, **options)
+    assert bounds.edge(old.settings, 6.0, 1e-3) < 0.5 * K
+    with pytest.raises(ConfigError, match=r"stable bound of the device: .* less where the velocity is old"):
+        old.check(wall(old, K, 6.0))
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_passivity_control_takes_out_what_sampling_makes(on, fake: Fake, opened):
+    """A held spring drives a free mass: its swing grows as exp(K T t / 4m), e^1.25 in half a second."""
+    device = opened(bound="off", passivity=on, delay=0.0, quantum=0.0, max_force_rate=1e6)
+    fake.c.fake_place(1e-3, 0.0, 0.0)
+    places = []
+    for _ in range(500):
+        places.append(device.read().q[0])
+        device.write(Command(0.0, np.zeros(3), q=np.zeros(3), kp=np.array([2000.0, 0.0, 0.0])))
+    swing = np.abs(places[-100:]).max()
+    assert swing < 1.05e-3 if on else swing > 3e-3
+    assert (device.energy.taken > 1e-4) == on
 
 
 # -- codes and faults ----------------------------------------------------------------------------------------------
@@ -366,7 +417,7 @@ def test_forces_are_off_when_a_program_ends(ending, library: Path, tmp_path: Pat
 
 def test_an_impedance_task_moves_the_mass_as_its_closed_form_says(fake: Fake, opened):
     """m ë + d ė + k e = 0 from 1 cm on, ζ = 1:  e = e₀ (1 + ω t) exp(−ω t), ω = √(k/m)."""
-    device = opened(mass=0.2, max_force=10.0, max_force_rate=1e6)
+    device = opened(mass=0.2, max_force=10.0, max_force_rate=1e6, bound="off")
     fake.c.fake_place(0.01, -0.005, 0.0)
     task = Impedance("stylus", [80.0] * 3 + [1.0] * 3, reference=[0, 0, 0, 0, 0, 0, 1], mask="xyz")
     controller = sot.Controller(device.robot, sot.Stack([], [task]), output="torque", dt=1e-3)
@@ -384,7 +435,7 @@ def test_an_impedance_task_moves_the_mass_as_its_closed_form_says(fake: Fake, op
 
 
 def test_a_run_that_loses_its_device_ends_with_the_cause(fake: Fake, opened):
-    device = opened()
+    device = opened(bound="off")
     task = Impedance("stylus", [80.0] * 3 + [1.0] * 3, mask="xyz")
     controller = sot.Controller(device.robot, sot.Stack([], [task]), output="torque", dt=1e-3)
     fake.c.fake_unplug_after(100)

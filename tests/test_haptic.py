@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,9 +93,13 @@ def test_h1_the_formula_agrees_with_eigenvalues(dampings, part):
 @pytest.mark.parametrize("late", [0, 2])
 @pytest.mark.parametrize("estimate", ["window", "difference", "exact"])
 def test_the_edge_knows_that_the_velocity_is_old(B, late, estimate):
+    """Row 43. A bound that takes a velocity over 20 ms for a fresh one is more than twice too high where B counts."""
     device = Device(mass=0.2, damping=2.0, delay=late * T, estimate=estimate)
     exact = limit_by_eigenvalues(0.2, 2.0, B, T, late, device.samples(T))
     assert bounds.edge(device, B, T) == pytest.approx(exact, rel=1e-3)
+    assert bounds.allowed(replace(device, bound="stable"), B, T) <= 1.001 * exact
+    if estimate == "window" and B == 8.0:
+        assert bounds.stable_stiffness(2.0, B, T, late * T) > 2.0 * exact
 
 
 def test_h2_below_the_limit_it_settles_and_above_it_buzzes():
@@ -104,15 +109,6 @@ def test_h2_below_the_limit_it_settles_and_above_it_buzzes():
         haptic = Haptic(Device(**PLAIN), hand=Hand([-0.02, 0.0, 0.0], stiffness=100.0, damping=0.0))
         swing.append(np.ptp(press(haptic, share * limit, 0.0, 10.0)[-1000:]) / 2.0)
     assert swing[0] < 5e-5 and swing[1] > 5e-4, swing
-
-
-def test_h4_the_passivity_controller_calms_five_times_the_limit():
-    swing = []
-    for on in (True, False):
-        device = Device(**{**PLAIN, "passivity": on})
-        haptic = Haptic(device, hand=Hand([-0.02, 0.0, 0.0], stiffness=100.0, damping=0.0))
-        swing.append(np.ptp(press(haptic, 5.0 * bounds.edge(device, 0.0, T), 0.0, 4.0)[-1000:]) / 2.0)
-    assert swing[0] < 5e-5 < 10.0 * 5e-5 < swing[1], swing
 
 
 def test_h8_limits_hold_for_a_million_samples():

@@ -80,6 +80,31 @@ def test_a_hand_rests_where_its_force_is_that_of_the_wall(held):
     np.testing.assert_allclose(haptic.force, K * depth * n, atol=1e-5)
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_passivity_control_calms_a_wall_of_a_stack(on):
+    """H4: the wall's damper has a velocity that is 10 ms old, with which it may have 5470 N/m; it has 20 kN/m."""
+    steep, n, places = Wall("stylus", normal=[0.0, 0.6, 0.8], stiffness=20_000.0, damping=5.5), [0.0, 0.6, 0.8], []
+    options = {"passivity": True} if on else {"bound": "off"}
+    haptic = Haptic(Device(damping=b, **options), hand=Hand([0.0, -0.006, -0.008], stiffness=300.0, damping=1.0))
+    controller = sot.Controller(haptic.robot, sot.Stack([steep]), output="torque", dt=T)
+    sot.run(haptic, controller, 0.8, observers=[lambda *_: places.append(haptic.truth().q @ n)])
+    swing = np.ptp(places[-600:]) / 2.0
+    assert swing < 5e-5 if on else swing > 5e-4, swing
+
+
+@pytest.mark.parametrize("limit", [0.2, 100.0])
+def test_a_hand_lets_go_of_a_wall_of_a_stack(limit):
+    """H10, row 44."""
+    haptic = Haptic(
+        Device(damping=b, speed_limit=limit, force_limit=100.0),
+        hand=Hand([0.0, -0.024, -0.032], stiffness=800.0, release=0.25),
+    )
+    controller, places = sot.Controller(haptic.robot, sot.Stack([wall(3000.0)]), output="torque", dt=T), []
+    sot.run(haptic, controller, 0.35, observers=[lambda *_: places.append(haptic.truth().q)])
+    fastest = np.linalg.norm(np.diff(places[round(0.25 / T) :], axis=0), axis=1).max() / T
+    assert fastest <= 0.2 if limit == 0.2 else fastest > 0.5, fastest
+
+
 def test_the_edge_of_commands_is_worked_out_once(monkeypatch):
     asked = []
     smallest = bounds._smallest

@@ -16,6 +16,7 @@ loop 1 + K X(z) + B V(z) = 0 of the exactly discretised device has a real K wher
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -33,7 +34,7 @@ def hold_time(period: float, delay: float = 0.0) -> float:
     """τ of the passive bound, s."""
     S = 0.5 + delay / period
     f = (delay / period) % 1.0
-    return 0.5 * period * (S + np.sqrt(S * S + f * (1.0 - f)))
+    return 0.5 * period * (S + math.sqrt(S * S + f * (1.0 - f)))
 
 
 def passive_damping(K: float, B: float, period: float, delay: float = 0.0) -> float:
@@ -67,7 +68,7 @@ def edge(device: Device, B: float, period: float) -> float:
 def controlled(device: Device, period: float) -> float:
     """Damping that the device has with its passivity controller, b + m / 4(T + td), N·s/m.
 
-    The controller's damper is up to three times as strong; the rest is what it needs against rounding and swings.
+    The controller's damper is up to three times as strong: what is left keeps the swing within 0.05 mm.
     """
     return device.damping + 0.25 * device.mass / (period + device.delay)
 
@@ -92,6 +93,8 @@ def check(device: Device, K: float, B: float, period: float, what: str) -> None:
     if device.bound == "off":
         return
     most = allowed(device, B, period)
+    if device.passivity:
+        _check_age(device, B, period, what)
     b, T, late = controlled(device, period) if device.passivity else device.damping, period, device.delay
     passive = device.passivity or device.bound == "passive"
     if K <= most and (not passive or abs(B) <= b):
@@ -107,6 +110,17 @@ def check(device: Device, K: float, B: float, period: float, what: str) -> None:
         f"{what}: K = {K:.4g} N/m with B = {B:.3g} N·s/m is past the {'passive' if passive else 'stable'} bound of the "
         f"device: {rule} (T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). With this B, K may be up to {most:.4g} "
         f"N/m{hint}"
+    )
+
+
+def _check_age(device: Device, B: float, period: float, what: str) -> None:
+    """|B| (T/2 + td + age of the velocity) ≤ m/2: what an old velocity makes the passivity observer cannot see."""
+    age = 0.5 * period + device.delay + 0.5 * device.samples(period) * period
+    if abs(B) * age <= 0.5 * device.mass:
+        return
+    raise ConfigError(
+        f"{what}: B = {B:.3g} N·s/m on a velocity that is {1e3 * age:.3g} ms old in all is past the bound of the "
+        f"passivity controller: |B| may be up to m/2 over that time, {0.5 * device.mass / age:.3g} N·s/m"
     )
 
 

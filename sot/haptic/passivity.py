@@ -9,12 +9,13 @@ The observer adds it up, less what half of the device's own damping takes, and t
 damper α = debt / (T |v|²), no stronger than a sampled damper may be: α (T + td) ≤ 0.8 m. What is below zero is
 forgotten: a wall that was pressed for long has no savings to buzz with.
 
-Encoders round by up to half a quantum q. A spring answers where the stylus is told to be, K q/2 away from where it is,
-and what that makes on a way Δx nobody can see: at most q/2 |K Δx| = q/2 |F_k − F_(k−1)|. It counts as made.
+Encoders round by up to half a quantum q: the force answers a place that is off by so much, and its work is counted on a
+way that is. Of a spring each of the two hides up to q/2 |K Δx| = q/2 |F_k − F_(k−1)|. Both count as made.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,8 +72,9 @@ class Passivity:
         square = float(pace @ pace)
         taken = -float(self._damper @ step)
         made = float((self._acted - self._damper - 0.5 * (self._last + wanted)) @ step)
-        if step.any():
-            made += 0.5 * device.quantum * float(np.linalg.norm(wanted - self._last))
+        if device.quantum > 0.0 and step.any():
+            change = wanted - self._last
+            made += device.quantum * math.sqrt(change @ change)
         own = SHARE * device.damping * max(float(pace @ step), 0.0)
         debt = max(e.debt + made - own - taken, 0.0)
         self.energy = Energy(e.wall - float(self._acted @ step), e.made + made, debt, e.taken + taken)

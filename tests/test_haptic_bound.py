@@ -1,0 +1,162 @@
+"""The bound of a haptic device in use: all that is past it is refused, before a run and during it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from stylus import T
+
+import sot
+from sot.attractor import Affine, Gaussian, Parameters, Plane
+from sot.errors import ConfigError, SotWarning
+from sot.haptic import Device, Hand, bounds
+from sot.robots import Haptic
+from sot.tasks import Attractor, Impedance, Posture, TorqueLimits, Wall
+
+LOW, MIDDLE, HIGH = (Parameters(K, damping=0.5) for K in (1000.0, 1900.0, 9000.0))  # (2 − 0.5) / (T/2) = 6000 N/m
+
+
+def wall(K: float, name: str = "wall") -> Wall:
+    return Wall("stylus", stiffness=K, damping=0.5 + K * T / 2, name=name)
+
+
+def spring(parameters: Parameters = LOW, **options) -> Attractor:
+    at = Attractor("stylus", Plane(), 1.0, name="spring", **options)
+    at.parameters = parameters
+    return at
+
+
+def run(stack: sot.Stack, change, *, at: float = 0.003, **options) -> tuple[Haptic, list[np.ndarray]]:
+    """A run at whose tick `at` something is changed; the device and the forces that it was sent."""
+    haptic, sent = Haptic(Device(**options), hand=Hand([0.0, 0.0, -0.01])), []
+
+    def observe(state, command, controller):
+        sent.append(haptic.force)
+        if abs(state.time - at) < 0.5 * T:
+            change(controller)
+
+    sot.run(haptic, sot.Controller(haptic.robot, stack, output="torque", dt=T), 0.02, observers=[observe])
+    return haptic, sent
+
+
+def test_every_setting_past_the_bound_is_refused():
+    """Row 40, 100 %: against b ≥ K (T/2 + td) + |B|, with delays of whole periods."""
+    random = np.random.default_rng(0)
+    for b, late, share in zip(random.uniform(0.1, 9, 500), random.integers(0, 6, 500), random.random(500), strict=True):
+        device, B = Device(damping=b, delay=late * T), share * b
+        most = (b - B) / (0.5 * T + late * T)
+        bounds.check(device, 0.999 * most, B, T, "it")
+        for K, damping in ((1.001 * most, B), (1.001 * most, -B), (0.0, 1.01 * b)):
+            with pytest.raises(ConfigError, match="past the passive bound"):
+                bounds.check(device, K, damping, T, "it")
+
+
+def test_the_passivity_controller_has_a_bound_too():
+    """K (T/2 + td) + |B| ≤ b + m / 4(T + td), and |B| no more than m/2 over the age of what it is made of."""
+    device = Device(mass=0.1, damping=1.0, delay=2 * T, passivity=True)
+    most = (1.0 + 0.1 / (4 * 3 * T)) / (2.5 * T)
+    bounds.check(device, 0.999 * most, 0.0, T, "it")
+    words = "17.7 with its passivity controller, b + m/4(T + td) (T = 0.5 ms, td = 1 ms). With this B, K may be up to "
+    with pytest.raises(ConfigError, match=re.escape(f"{words}{most:.4g} N/m")):
+        bounds.check(device, 1.001 * most, 0.0, T, "it")
+    oldest = 0.5 * 0.1 / (2.5 * T + 0.01)
+    bounds.check(device, 0.0, 0.999 * oldest, T, "it")
+    with pytest.raises(ConfigError, match=r"B = .* 11\.2 ms old in all"):
+        bounds.check(device, 0.0, 1.001 * oldest, T, "it")
+    bounds.check(Device(bound="off", passivity=True), 1e9, 1e9, T, "it")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda at: setattr(at, "parameters", HIGH),
+        lambda at: setattr(at, "region", Gaussian([0, 0, 0], [1e-4] * 3, scale=1.0, stiffest=9000.0)),
+        lambda at: setattr(at, "region", Affine([[1, 0, 0], [0, 1, 5]], weights=[1, 1e4, 1])),
+    ],
+    ids=["parameters", "stiff region", "askew region"],
+)
+def test_a_change_past_the_bound_is_refused_where_it_is_made(change):
+    at, refused = spring(MIDDLE), []
+    before = at.region, at.parameters
+
+    def attempt(controller):
+        with pytest.raises(ConfigError, match=r"'spring': K = .* past the passive bound"):
+            change(at)
+        refused.append(at.rendered())
+
+    _, sent = run(sot.Stack([at]), attempt)
+    assert refused == [(1900.0, 0.5)] and (at.region, at.parameters) == before and len(sent) == 40
+    _, calm = run(sot.Stack([spring(MIDDLE)]), lambda controller: None)
+    np.testing.assert_array_equal(sent, calm)  # nothing of it reached the stylus
+    _, felt = run(sot.Stack([spring(MIDDLE)]), lambda controller: change(controller.stack["spring"]), bound="off")
+    assert np.abs(np.subtract(felt, calm)).max() > 0.01
+
+
+def test_an_impedance_keeps_its_old_stiffness():
+    task = Impedance("stylus", [100.0] * 3 + [0] * 3, damping=[0.5] * 3 + [1] * 3, mask="xyz")
+    haptic = Haptic(Device())
+    controller = sot.Controller(haptic.robot, sot.Stack([task]), output="torque", dt=T)
+    sot.run(haptic, controller, 0.002)
+    with pytest.raises(ConfigError, match="'impedance_stylus': K = 9000 N/m"):
+        task.stiffness = [9000.0] * 3 + [0] * 3
+    assert task.rendered() == (100.0, 0.5) and task.stiffness == [100.0] * 3 + [0] * 3
+    task.stiffness = [3000.0] * 3 + [0] * 3
+    assert task.rendered() == (3000.0, 0.5)
+
+
+def test_an_entry_that_is_pushed_past_the_bound_never_acts():
+    stack = sot.Stack([wall(2000.0)])
+    with pytest.raises(ConfigError, match="'spring': K = 9000"):
+        run(stack, lambda controller: controller.stack.push(spring(HIGH), ramp=0.01))
+    assert stack.names() == ["wall"]
+    stack = sot.Stack([wall(2000.0)])
+    with pytest.raises(ConfigError, match=re.escape("'wall', 'spring' together: K = 3500 N/m")):
+        run(stack, lambda controller: controller.stack.push(spring(Parameters(1500.0, damping=0.6)), ramp=0.01))
+
+
+def test_an_entry_that_is_blended_out_still_counts():
+    """What takes its place does not add to it, though: a mixture of two versions is between them."""
+    stack = sot.Stack([wall(2000.0)])
+
+    def swap(controller):
+        stack.push(wall(2100.0, "new"), 0, ramp=0.01)
+        old = stack.remove("wall", ramp=0.01)
+        with pytest.raises(ConfigError, match="'wall': K = 9000"):
+            old.parameters = HIGH
+
+    run(stack, swap)
+    assert stack.names() == ["new"]
+
+
+def test_a_turned_region_is_not_looked_at_again(monkeypatch):
+    at, asked = spring(), []
+    monkeypatch.setattr(Haptic, "check", lambda self, controller: asked.append(1))
+    run(sot.Stack([at]), lambda controller: setattr(at, "region", Plane([0, 0, 0.01], [1, 2, 3])))
+    assert len(asked) == 1
+
+
+def test_a_spring_in_the_commands_counts_as_well():
+    haptic = Haptic(Device())
+    gains = sot.JointImpedance(kp=4000.0, kd=0.0)
+    controller = sot.Controller(haptic.robot, sot.Stack([spring()]), output="torque", dt=T, impedance=gains)
+    haptic.check(controller)
+    controller = sot.Controller(
+        haptic.robot, sot.Stack([spring(Parameters(3000.0, damping=0.5))]), output="torque", dt=T, impedance=gains
+    )
+    with pytest.raises(ConfigError, match="'spring', 'joint impedance' together: K = 7000"):
+        haptic.check(controller)
+
+
+def test_what_is_not_counted_is_told():
+    haptic = Haptic(Device())
+    stack = sot.Stack([TorqueLimits(limit=5.0), wall(1000.0)], [Posture()])
+    with pytest.warns(SotWarning, match="^'posture': not counted in the bound of the haptic device"):
+        haptic.check(sot.Controller(haptic.robot, stack, output="torque", dt=T))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        haptic.check(sot.Controller(haptic.robot, sot.Stack([wall(1000.0)]), output="torque", dt=T))
+        free = Haptic(Device(bound="off"))
+        free.check(sot.Controller(free.robot, sot.Stack([Posture()]), output="torque", dt=T))
