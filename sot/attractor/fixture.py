@@ -49,7 +49,7 @@ class Fixture(Load):
     Attributes:
         frame: Name of the frame.
         law: The region, its parameters and the last force.
-        turning: The same for orientations, whose forces are moments; None where any will do.
+        turning: The same for orientations, whose forces are moments; it rests where any orientation will do.
         target_timeout: A region that was set while running must be set again within this time, s; None: need not.
     """
 
@@ -66,14 +66,13 @@ class Fixture(Load):
     ) -> None:
         self.frame, self.target_timeout, self._facing = frame, target_timeout, facing
         self.law = Law(region, parameters)
-        self.turning = None if facing is None else Law(Point(), rotational)  # no rotation vector at all attracts
+        self.turning = Law(Point(), rotational)  # no rotation vector at all attracts
         self.size = 3 if facing is None else 6
         self._forget()
 
     def _forget(self) -> None:
         self.law.reset()
-        if self.turning is not None:
-            self.turning.reset()
+        self.turning.reset()
         self._hold: Hold | None = None
         self._B = np.eye(self.size)
         self._mark: tuple[object, ...] = ()
@@ -105,15 +104,35 @@ class Fixture(Load):
         self.law.parameters = parameters
 
     @property
+    def rotational(self) -> Parameters:
+        """The same for the moment: N·m/rad, N·m·s/rad, N·m."""
+        return self.turning.parameters
+
+    @rotational.setter
+    def rotational(self, parameters: Parameters) -> None:
+        self.turning.parameters = parameters
+
+    @property
     def force(self) -> np.ndarray:
         """The last force on the frame, in the axes of the world, N, shape (3,)."""
         return self.law.last
+
+    @property
+    def moment(self) -> np.ndarray:
+        """The last moment on the frame, in the axes of the world, N·m, shape (3,)."""
+        return self.turning.last
 
     def rendered(self) -> tuple[float, float]:
         """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
         held = self.region.held(np.zeros((1, 3)))[0] if not self.region.one_sided else np.eye(3)
         K, C = self.law.spring, self._damper()[:3, :3]
         return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
+
+    def rendered_turning(self) -> tuple[float, float]:
+        """The same of the moment: N·m/rad and N·m·s/rad; 0 without an orientation."""
+        if self._facing is None:
+            return 0.0, 0.0
+        return float(np.linalg.norm(self.turning.spring, 2)), float(np.linalg.norm(self._damper()[3:, 3:], 2))
 
     # -- every tick -----------------------------------------------------------------------------------
 
@@ -128,8 +147,8 @@ class Fixture(Load):
     def begin(self, model: Model, tick: Tick) -> None:
         """One step of the law. A tick may begin twice: commands of before tell whether it is the same one."""
         super().begin(model, tick)
-        turning = None if self.turning is None else self.turning.parameters
-        mark = (tick.previous, tick.previous_torque, self.law.parameters, self.law.region, turning, self._facing)
+        own = (self.law.parameters, self.law.region, self.turning.parameters, self._facing)
+        mark = (tick.previous, tick.previous_torque, *own)
         if tick.time == self._time and all(map(operator.is_, mark, self._mark)):
             return
         self._J = self._jacobian(model)
@@ -147,7 +166,7 @@ class Fixture(Load):
     def _pull(self, hold: Hold, p: np.ndarray, dt: float, fresh: bool) -> None:
         """Force, and moment; what of it leads back to the region, and the rest."""
         C, V = self._C, self._speed
-        if self.turning is None:
+        if self._facing is None:
             force = self.law.step(p, V, dt, fresh=fresh, hold=hold, C=C)
         else:
             damped = hold.held @ V
@@ -178,7 +197,7 @@ class Fixture(Load):
 
     def _spring(self) -> np.ndarray:
         """K, N/m and N·m/rad, shape (size, size)."""
-        if self.turning is None:
+        if self._facing is None:
             return self.law.spring
         zeros = np.zeros((3, 3))
         K = np.block([[self.law.spring, zeros], [zeros, self.turning.spring]])
@@ -187,7 +206,7 @@ class Fixture(Load):
 
     def _damper(self) -> np.ndarray:
         """C, N·s/m and N·m·s/rad, shape (size, size)."""
-        if self.turning is None:
+        if self._facing is None:
             return self.law.damper(self._B)
         return pose_damper(self._spring(), self._B, self.law.parameters, self.turning.parameters)
 
@@ -256,8 +275,8 @@ class Fixture(Load):
         place = model.placement(self._frame)
         away = float(np.linalg.norm(self.region.at(place.translation).point - place.translation))
         facts: dict[str, float | str] = {"force": float(np.linalg.norm(self.force)), "away": away}
-        if self.turning is not None and self._facing is not None:
-            facts["moment"] = float(np.linalg.norm(self.turning.last))
+        if self._facing is not None:
+            facts["moment"] = float(np.linalg.norm(self.moment))
             facts["turned"] = float(np.linalg.norm(self._facing.at(place.rotation).point))
         return facts | ({"stale": f"no fresh input for {self.law.age:.3g} s"} if self.law.stale else {})
 
