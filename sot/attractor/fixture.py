@@ -27,7 +27,7 @@ import numpy as np
 from sot.attractor.affine import Point
 from sot.attractor.facing import Facing
 from sot.attractor.law import NONE, Law
-from sot.attractor.parameters import Parameters, check_sampling, pose_damper
+from sot.attractor.parameters import LIGHTEST, Parameters, check_sampling, pose_damper
 from sot.attractor.region import Hold, Region
 from sot.entry import Load, Rows, Tick
 from sot.errors import TaskError
@@ -235,19 +235,24 @@ class Fixture(Load):
         return Rows(*rows)
 
     def rows(self, model: Model, tick: Tick) -> Rows:
-        """N J v: the pace at which the damper lets the spring go, averaged over the tick."""
+        """N J v: the pace at which the damper lets the spring go, averaged over the tick.
+
+        With C = F⁻ᵀ F⁻¹ and Fᵀ K F = V k Vᵀ, modes T = F V go as exp(−k t). What nothing pulls needs no damper.
+        """
         hold = self._hold
         if hold is None:
             return self._nothing(model)
         c, U = np.linalg.eigh(self._C)
-        if not (c[0] > 0.0):
+        damped = c > LIGHTEST**2 * c[-1]
+        loose = U[:, ~damped]
+        if np.abs(loose.T @ self._K).max(initial=0.0) > 1e-6 or np.abs(loose.T @ self._back).max(initial=0.0) > 1e-6:
             raise TaskError(f"{self.name}: damping: at velocity level the pace is C⁻¹ f, so it must be above zero")
-        F = U / np.sqrt(c)
-        k, V = np.linalg.eigh(F.T @ self._K @ F)
+        U, root = U[:, damped], np.sqrt(c[damped])
+        k, V = np.linalg.eigh((U / root).T @ self._K @ (U / root))
         steps = np.maximum(k * tick.dt, 1e-12)
-        T = F @ V
+        T = (U / root) @ V
         along = hold.axes @ (T @ (-np.expm1(-steps) / steps * (T.T @ self._back)))
-        pace = T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T)
+        pace = T * (-np.expm1(-steps) / tick.dt) @ ((U * root) @ V).T
         stiff = np.einsum("ij,jk,ik->i", hold.axes, pace, hold.axes)
         return self._bounded(hold, self._J, along, stiff)
 
