@@ -28,7 +28,7 @@ from sot.attractor.affine import Point
 from sot.attractor.facing import Facing
 from sot.attractor.law import NONE, Law
 from sot.attractor.parameters import LIGHTEST, Parameters, check_sampling, pose_damper
-from sot.attractor.region import Hold, Region
+from sot.attractor.region import Hold, Region, both
 from sot.entry import Load, Rows, Tick
 from sot.errors import TaskError
 from sot.force_task import arrow
@@ -125,14 +125,15 @@ class Fixture(Load):
     def rendered(self) -> tuple[float, float]:
         """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
         held = self.region.held(np.zeros((1, 3)))[0] if not self.region.one_sided else np.eye(3)
-        K, C = self.law.spring, self._damper()[:3, :3]
+        K, C = self.law.spring, self._damper(self._spring())[:3, :3]
         return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
 
     def rendered_turning(self) -> tuple[float, float]:
         """The same of the moment: N·m/rad and N·m·s/rad; 0 without an orientation."""
         if self._facing is None:
             return 0.0, 0.0
-        return float(np.linalg.norm(self.turning.spring, 2)), float(np.linalg.norm(self._damper()[3:, 3:], 2))
+        K, C = (A[3:, 3:] for A in (self._spring(), self._damper(self._spring())))
+        return float(np.linalg.norm(K, 2)), float(np.linalg.norm(C, 2))
 
     # -- every tick -----------------------------------------------------------------------------------
 
@@ -152,8 +153,11 @@ class Fixture(Load):
         if tick.time == self._time and all(map(operator.is_, mark, self._mark)):
             return
         self._J = self._jacobian(model)
-        self._B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
-        self._K, self._C = self._spring(), self._damper()
+        B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
+        known = bool(self._mark) and all(map(operator.is_, own, self._mark[2:]))
+        if not (known and np.array_equal(B, self._B)):  # a device's inertia never changes
+            self._B, self._K = B, self._spring()
+            self._C = self._damper(self._K)
         self._holds = self._seen(model)
         self._hold = _beside(self._holds)
         accelerates = tick.contacts is not None
@@ -199,16 +203,15 @@ class Fixture(Load):
         """K, N/m and N·m/rad, shape (size, size)."""
         if self._facing is None:
             return self.law.spring
-        zeros = np.zeros((3, 3))
-        K = np.block([[self.law.spring, zeros], [zeros, self.turning.spring]])
+        K = both(self.law.spring, self.turning.spring)
         K.setflags(write=False)
         return K
 
-    def _damper(self) -> np.ndarray:
+    def _damper(self, K: np.ndarray) -> np.ndarray:
         """C, N·s/m and N·m·s/rad, shape (size, size)."""
         if self._facing is None:
             return self.law.damper(self._B)
-        return pose_damper(self._spring(), self._B, self.law.parameters, self.turning.parameters)
+        return pose_damper(K, self._B, self.law.parameters, self.turning.parameters)
 
     def _check_sampling(self, dt: float) -> None:
         """Each part by itself, for a message that says which, and then all together."""
@@ -292,8 +295,9 @@ class Fixture(Load):
         way = Line("way", p, self.region.at(p).point, ALARM if self.law.stale else CALM)
         drawn = [*self.region.sketch(), way, arrow(model, "force", p, self.force)]
         if self._facing is not None:
-            nearest = exp3(self._facing.at(place.rotation).point) @ place.rotation
-            drawn += [Line(f"axis {a}", p, p + SHOWN * nearest[:, i], CALM) for i, a in enumerate("xyz")]
+            nearest = SHOWN * exp3(self._facing.at(place.rotation).point) @ place.rotation
+            shown = self._facing.free if len(self._facing.free) == 1 else "xyz"  # what spins is told by its axis
+            drawn += [Line(f"axis {a}", p, p + nearest[:, "xyz".index(a)], CALM, arrow=True) for a in shown]
         return drawn
 
 

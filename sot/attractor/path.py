@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from sot.attractor.region import Hold, Region, faded
+from sot.attractor.region import GLASS, Hold, Region, around, faded, posed
 from sot.attractor.solids import sided
 from sot.checks import vector
 from sot.errors import TaskError
-from sot.sketch import CALM, Drawing, Line
+from sot.sketch import CALM, Cylinder, Drawing, Line, Solid
 
 BLEND = 0.1  # parts of the path count as long as they are at most this much farther away than the nearest
 
@@ -73,8 +72,12 @@ class Path(Region):
         return Hold(hold.point, faded(depth) * held, hold.axes, hold.lower, hold.upper)
 
     def sketch(self) -> list[Drawing]:
-        corners = np.array(self.points)
-        return [Line(f"part {k}", a, b, CALM) for k, (a, b) in enumerate(itertools.pairwise(corners))]
+        drawn: list[Drawing] = []
+        for k, (start, direction, length) in enumerate(zip(*self._parts, strict=True)):
+            end, turned = start + length * direction, np.roll(around(direction), -1, axis=0)  # its z along the path
+            drawn.append(Line(f"part {k}", start, end, CALM))
+            drawn.append(Solid(f"tube {k}", Cylinder(self.radius, length), posed(turned, 0.5 * (start + end)), GLASS))
+        return drawn
 
 
 def _unit(way: np.ndarray, direction: np.ndarray) -> np.ndarray:
