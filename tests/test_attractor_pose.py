@@ -159,6 +159,24 @@ def test_at_velocity_level_an_angle_decays_at_the_pace_of_the_damper(panda) -> N
         assert np.abs(np.array(errors)[:, :5]).max() <= 0.2 * dt  # joints move straight on within a tick
 
 
+def test_at_velocity_level_modes_decay_with_the_damping_ratio(panda) -> None:
+    """From 1e-6 along K u = ω² Λ u with C = 2ζ√(KΛ), C ẋ = −K x goes as exp(−ω t/2ζ): J v = −u (1 − exp(−κ dt))/dt."""
+    ratio, dt, K = 0.7, 0.02, np.array([900.0, 800.0, 700.0, 30.0, 20.0, 25.0])
+    model = Model(panda)
+    p, R = home(model)
+    J = model.jacobian(model.frame(HAND), ALIGNED)
+    squares, modes = eigh(np.diag(K), np.linalg.inv(J @ np.linalg.solve(model.mass_matrix, J.T)))
+    for square, mode in zip(squares, modes.T, strict=True):
+        u = 1e-6 * mode / np.abs(mode).max()
+        task = Attractor(
+            HAND, Point(p - u[:3]), K[:3], orientation=exp3(-u[3:]) @ R, rotational_stiffness=K[3:], damping_ratio=ratio
+        )
+        controller = sot.Controller(panda, sot.Stack([], [task]), dt=dt)
+        moved = J @ controller.step(sot.State(0.0, panda.home, np.zeros(model.nv))).v
+        wanted = u * np.expm1(-dt * np.sqrt(square) / (2.0 * ratio)) / dt
+        assert np.abs(moved - wanted).max() <= 1e-4 * np.abs(wanted).max()
+
+
 # -- in a simulation ---------------------------------------------------------------------------------------
 
 
@@ -181,6 +199,20 @@ def test_a_known_wrench_displaces_the_hand_by_the_compliance(panda) -> None:
     assert np.abs(place.translation - there - force / K).max() <= 2e-6
     off = log3(place.rotation @ goal.T)
     assert np.abs(off - np.cross(place.rotation @ lever, force) / turn).max() <= 2e-5 < 0.01 < np.abs(off).max()
+
+
+def test_half_a_turn_goes_the_short_way_with_torques(panda) -> None:
+    """3.1 rad about the hand's own z with a soft spring: the angle only falls, and steadily."""
+    p, R = home(Model(panda))
+    task = Attractor(HAND, Point(p), orientation=R @ exp3(np.array([0.0, 0.0, -3.1])), rotational_stiffness=2.0)
+    robot = Simulated(panda, dt=2e-3, bodies=False)
+    controller = sot.Controller(panda, sot.Stack([], [task], [Posture()]), output="torque", dt=2e-3)
+    angles = []
+    for _ in range(600):
+        robot.write(controller.step(robot.read()))
+        angles.append(task.error(controller.model)[5])
+    steps = np.diff(angles)
+    assert angles[0] == pytest.approx(3.1) and steps.max() <= 1e-4 and steps.min() >= -0.1 and abs(angles[-1]) <= 0.05
 
 
 @pytest.mark.parametrize("mode", [0, 3, 5])
@@ -267,7 +299,7 @@ def test_poses_in_files_and_back(orientation, free) -> None:
     )
     levels = dump(sot.Stack([], [made]))
     task = parse_run("robot: panda\noutput: torque\n" + levels).stack.levels[1][0]
-    assert task._facing == made._facing and task.free == free and task.region == made.region
+    assert task.orientation == made.orientation and task.free == free and task.region == made.region
     assert task.rotational == made.rotational and task.parameters == made.parameters
 
 
