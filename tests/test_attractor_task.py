@@ -253,8 +253,17 @@ def test_parameters_change_all_at_once_or_not_at_all() -> None:
         with pytest.raises(TaskError, match=next(iter(bad))):
             task.parameters = dataclasses.replace(task.parameters, cap=1.0, **bad)
     assert np.allclose(at(2), [-20.0, -4.0, 3.0], atol=1e-12)
+    with pytest.raises(TaskError, match=r"attractor_tip.*K dt/2 < C"):  # it would be unstable at 1 kHz
+        task.parameters = dataclasses.replace(task.parameters, stiffness=5e4)
+    with pytest.raises(TaskError, match=r"C dt < 2 m"):
+        task.parameters = dataclasses.replace(task.parameters, damping=500.0)
+    with pytest.raises(TaskError, match=r"K dt/2 < C"):
+        task.region = Gaussian([0, 0, 0], [1e-6, 1e-6, 1e-6], scale=1.0, stiffest=1e6)
+    with pytest.raises(TaskError, match="Parameters"):
+        task.parameters = {"stiffness": 1.0}
+    assert np.allclose(at(3), [-20.0, -4.0, 3.0], atol=1e-12)
     task.parameters = dataclasses.replace(task.parameters, cap=1.0)
-    assert np.linalg.norm(at(3)) == pytest.approx(1.0)
+    assert np.linalg.norm(at(4)) == pytest.approx(1.0)
 
 
 def test_rendered_is_what_is_felt() -> None:

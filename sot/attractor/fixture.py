@@ -20,15 +20,13 @@ part of it that couples acts along held axes only.
 from __future__ import annotations
 
 import operator
-from dataclasses import fields
 
 import numpy as np
 
-from sot.attractor.affine import Point
-from sot.attractor.facing import Facing
-from sot.attractor.law import NONE, Law
-from sot.attractor.parameters import LIGHTEST, Parameters, check_sampling, pose_damper
-from sot.attractor.region import Hold, Region, both
+from sot.attractor.adjustable import Adjustable
+from sot.attractor.law import NONE
+from sot.attractor.parameters import LIGHTEST
+from sot.attractor.region import Hold
 from sot.entry import Load, Rows, Tick
 from sot.errors import TaskError
 from sot.force_task import arrow
@@ -43,97 +41,10 @@ LABELS = ["x", "y", "z", "rx", "ry", "rz"]
 SHOWN = 0.1  # m, of the axes of an orientation that is drawn
 
 
-class Fixture(Load):
-    """Rows and loads of a region's force at a frame.
-
-    Attributes:
-        frame: Name of the frame.
-        law: The region, its parameters and the last force.
-        turning: The same for orientations, whose forces are moments; it rests where any orientation will do.
-        target_timeout: A region that was set while running must be set again within this time, s; None: need not.
-    """
+class Fixture(Adjustable, Load):
+    """Rows and loads of a region's force at a frame."""
 
     kind = "fixture"
-
-    def _attach(
-        self,
-        frame: str,
-        region: Region,
-        parameters: Parameters,
-        target_timeout: float | None,
-        facing: Facing | None = None,
-        rotational: Parameters | None = None,
-    ) -> None:
-        self.frame, self.target_timeout, self._facing = frame, target_timeout, facing
-        self.law = Law(region, parameters)
-        self.turning = Law(Point(), rotational)  # no rotation vector at all attracts
-        self.size = 3 if facing is None else 6
-        self._forget()
-
-    def _forget(self) -> None:
-        self.law.reset()
-        self.turning.reset()
-        self._hold: Hold | None = None
-        self._B = np.eye(self.size)
-        self._mark: tuple[object, ...] = ()
-        self._time = self._set_at = -np.inf
-        self._set = False
-
-    # -- what may change ------------------------------------------------------------------------------
-
-    @property
-    def region(self) -> Region:
-        """What attracts, or keeps out. May be set at any time; it takes effect at the next tick."""
-        return self.law.region
-
-    @region.setter
-    def region(self, region: Region) -> None:
-        self.law.region = region
-        self._fed()
-
-    def _fed(self) -> None:
-        self._set, self._set_at = True, np.inf  # the time is taken at the next tick
-
-    @property
-    def parameters(self) -> Parameters:
-        """Stiffness, damping and bounds, changed as a whole; one that is wrong is refused when it is made."""
-        return self.law.parameters
-
-    @parameters.setter
-    def parameters(self, parameters: Parameters) -> None:
-        self.law.parameters = parameters
-
-    @property
-    def rotational(self) -> Parameters:
-        """The same for the moment: N·m/rad, N·m·s/rad, N·m."""
-        return self.turning.parameters
-
-    @rotational.setter
-    def rotational(self, parameters: Parameters) -> None:
-        self.turning.parameters = parameters
-
-    @property
-    def force(self) -> np.ndarray:
-        """The last force on the frame, in the axes of the world, N, shape (3,)."""
-        return self.law.last
-
-    @property
-    def moment(self) -> np.ndarray:
-        """The last moment on the frame, in the axes of the world, N·m, shape (3,)."""
-        return self.turning.last
-
-    def rendered(self) -> tuple[float, float]:
-        """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
-        held = self.region.held(np.zeros((1, 3)))[0] if not self.region.one_sided else np.eye(3)
-        K, C = self.law.spring, self._damper(self._spring())[:3, :3]
-        return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
-
-    def rendered_turning(self) -> tuple[float, float]:
-        """The same of the moment: N·m/rad and N·m·s/rad; 0 without an orientation."""
-        if self._facing is None:
-            return 0.0, 0.0
-        K, C = (A[3:, 3:] for A in (self._spring(), self._damper(self._spring())))
-        return float(np.linalg.norm(K, 2)), float(np.linalg.norm(C, 2))
 
     # -- every tick -----------------------------------------------------------------------------------
 
@@ -156,13 +67,14 @@ class Fixture(Load):
         B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
         known = bool(self._mark) and all(map(operator.is_, own, self._mark[2:]))
         if not (known and np.array_equal(B, self._B)):  # a device's inertia never changes
-            self._B, self._K = B, self._spring()
-            self._C = self._damper(self._K)
+            self._B = B
+            self._K, self._C = self._matrices(self.region, self.parameters, self.rotational)
         self._holds = self._seen(model)
         self._hold = _beside(self._holds)
         accelerates = tick.contacts is not None
         if not self._mark and accelerates:
-            self._check_sampling(tick.dt)
+            self._dt = tick.dt
+            self._admit(self.region, self.parameters, self.rotational)
         self._speed = self._J @ model.v if accelerates else np.zeros(self.size)
         self._pull(self._hold, model.placement(self._frame).translation, tick.dt, self._fresh(tick))
         self._mark, self._time = mark, tick.time
@@ -198,30 +110,6 @@ class Fixture(Load):
 
     def _jacobian(self, model: Model) -> np.ndarray:
         return np.ascontiguousarray(model.jacobian(self._frame, ALIGNED)[: self.size])
-
-    def _spring(self) -> np.ndarray:
-        """K, N/m and N·m/rad, shape (size, size)."""
-        if self._facing is None:
-            return self.law.spring
-        K = both(self.law.spring, self.turning.spring)
-        K.setflags(write=False)
-        return K
-
-    def _damper(self, K: np.ndarray) -> np.ndarray:
-        """C, N·s/m and N·m·s/rad, shape (size, size)."""
-        if self._facing is None:
-            return self.law.damper(self._B)
-        return pose_damper(K, self._B, self.law.parameters, self.turning.parameters)
-
-    def _check_sampling(self, dt: float) -> None:
-        """Each part by itself, for a message that says which, and then all together."""
-        K, C, B, spans = self._K, self._C, self._B, self.region.spans()
-        check_sampling(K[:3, :3], C[:3, :3], B[:3, :3], spans, dt, self.name)
-        for there in self._holds[1:]:
-            turns = there.axes[there.held_axes]
-            check_sampling(K[3:, 3:], C[3:, 3:], B[3:, 3:], turns, dt, self.name, "N·m·s/rad")
-            whole = np.block([[spans, np.zeros_like(spans)], [np.zeros_like(turns), turns]])
-            check_sampling(K, C, B, whole, dt, self.name, "N·s/m or N·m·s/rad")
 
     # -- rows -----------------------------------------------------------------------------------------
 
@@ -322,7 +210,3 @@ def _contacts(model: Model, tick: Tick) -> np.ndarray | None:
     contacts = list(tick.contacts or ())
     return np.vstack([contact.jacobian(model) for contact in contacts]) if contacts else None
 
-
-for _field in fields(Parameters):  # `task.stiffness` and all the others, as they are now
-    if _field.init:
-        setattr(Fixture, _field.name, property(operator.attrgetter(f"parameters.{_field.name}")))
