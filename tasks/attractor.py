@@ -63,16 +63,42 @@ class Attractor(Fixture, Task):
         """
         self.frame, self.free = frame, free
         super().__init__(name=name, weight=weight)
-        parameters, facing, rotational = Parameters(stiffness, **options), None, None
-        if orientation is not None:
-            facing = Facing(orientation, free)
-            rotational = Parameters(
-                rotational_stiffness, rotational_damping, parameters.damping_ratio, torque_cap,
-                timeout=parameters.timeout, fade=parameters.fade,
-            )  # fmt: skip
-        elif free:
+        parameters = Parameters(stiffness, **options)
+        rotational = Parameters(
+            rotational_stiffness, rotational_damping, parameters.damping_ratio, torque_cap,
+            timeout=parameters.timeout, fade=parameters.fade,
+        )  # fmt: skip
+        if orientation is None and free:
             raise TaskError(f"{self.name}: free: says about which axes of an orientation; give one")
+        facing = None if orientation is None else Facing(orientation, free)
         self._attach(frame, region, parameters, target_timeout, facing, rotational)
+
+    @property
+    def orientation(self) -> Rotation | None:
+        """Which orientation attracts. May be set at any time if there was one; it takes effect at the next tick."""
+        return None if self._facing is None else self._facing.orientation
+
+    @orientation.setter
+    def orientation(self, orientation: Rotation) -> None:
+        if self._facing is None:
+            raise TaskError(f"{self.name}: orientation: it has three rows; make it with an orientation")
+        self._facing = Facing(orientation, self.free)
+        self._fed()
+
+    @property
+    def rotational_stiffness(self) -> Matrix:
+        """As it is now, N·m/rad."""
+        return self.rotational.stiffness
+
+    @property
+    def rotational_damping(self) -> Matrix | None:
+        """As it is now, N·m·s/rad."""
+        return self.rotational.damping
+
+    @property
+    def torque_cap(self) -> float | None:
+        """As it is now, N·m."""
+        return self.rotational.cap
 
     def default_name(self) -> str:
         return f"attractor_{self.frame}"

@@ -22,6 +22,7 @@ from sot.feature import Feature
 from sot.model import Model
 from sot.robots import load
 
+TURNED = [0.3, -0.5, 2.0]
 ROBOTS = ("panda", "ur5", "tiago", "solo12", "talos", "g1")
 
 
@@ -103,6 +104,7 @@ SPECIAL: dict[tuple[str, str], Callable[[Model], list[Any]]] = {
     ("SingularityGuard", "joints"): lambda model: [None, _carrying(model)[1:6], "*"],
     ("ClosedLoop", "other"): lambda model: [_on_another_link(model)],
     ("ClosedLoop", "joined"): lambda model: ["fixed", "ball"],
+    ("Attractor", "orientation"): lambda model: [None, {"orientation": TURNED, "free": "z"}, TURNED],
     ("Tube", "points"): lambda model: [[[0.1, 0.2, 0.3], [0.4, 0.2, 0.3], [0.4, 0.5, 0.6]]],
     ("Damping", "mode"): lambda model: ["selective", "constant", "adaptive"],
     ("Damping", "per"): lambda model: ["level", "task"],

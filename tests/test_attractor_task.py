@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import runpy
 from pathlib import Path as File
@@ -19,13 +20,17 @@ from sot.attractor import (
     HalfSpace,
     Law,
     Line,
+    NearRank,
     Outside,
+    Parameters,
     Path,
     Plane,
     Point,
     Segment,
 )  # fmt: skip
 from sot.config import parse_run
+from sot.config.dump import dump
+from sot.config.signature import parameters
 from sot.description.slider import stylus
 from sot.errors import ConfigError, TaskError
 from sot.model import ALIGNED
@@ -189,13 +194,85 @@ def test_the_sampling_limit_is_told_at_the_first_tick() -> None:
         controller.step(sot.State(0.0, np.zeros(3), np.zeros(3)))
 
 
+# -- what all of them take -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Attractor, Wall, Tube, Repulsor])
+def test_all_take_the_same_parameters(kind) -> None:
+    """Every field of `Parameters` is an argument, with its type, default and sentence, for Python and for files."""
+    known, shared = parameters(kind), parameters(Parameters)
+    for name, wanted in shared.items():
+        assert name == "stiffness" or known[name] == wanted
+        assert known[name].text and name in inspect.signature(kind).parameters
+    needed = {Attractor: [Point()], Tube: [[[0, 0, 0], [1, 0, 0]]], Repulsor: [[0, 0, 0]]}
+    with pytest.raises(TypeError, match="stifness"):
+        kind("tip", *needed.get(kind, []), stifness=1.0)
+
+
+def test_fixtures_are_written_to_files_as_they_are_now() -> None:
+    made = [
+        Wall(HAND, [0, 0, 0.1], [0, 1, 1], [[900, 10, 0], [10, 800, 0], [0, 0, 700]], damping=[3, 2, 1], name="floor"),
+        Tube(HAND, [[0, 0, 0], [0.1, 0, 0]], 0.01, push=[0, 0, -1], cap=8.0, timeout=0.02),
+        Repulsor(HAND, [0, 0, 0.2], target_timeout=0.1, rate=500.0, legacy=True),
+    ]
+    made[1].parameters = dataclasses.replace(made[1].parameters, stiffness=300.0, fade=0.2)
+    read = parse_run("robot: panda\n" + dump(sot.Stack([], made))).stack.levels[1]
+    for one, other in zip(made, read, strict=True):
+        assert (one.name, one.region, one.target_timeout) == (other.name, other.region, other.target_timeout)
+        assert one.parameters == other.parameters
+    assert read[1].stiffness == 300.0 and read[1].fade == 0.2
+    with pytest.raises(AttributeError):
+        read[1].stiffness = 100.0  # changed as a whole, by `parameters`
+
+
+def test_fixtures_push_time_out_and_wait_for_their_region() -> None:
+    """A wall with a push: that alone in front of it, K d more in it; nothing without a state, or without its region."""
+    wall = Wall("tip", [0, 0, 0], [0, 0, 1], 1000.0, damping=5.0, push=[0.5, 0, -1.0], timeout=0.0055, fade=0.005,
+                target_timeout=0.05)  # fmt: skip
+    controller = sot.Controller(stylus("tip", 0.2), sot.Stack([wall]), output="torque", dt=1e-3)
+    at = lambda time, z: controller.step(sot.State(time, np.array([0, 0, z]), np.zeros(3))).tau  # noqa: E731
+    assert np.allclose(at(0.0, 0.01), [0.5, 0, -1.0], atol=1e-12)
+    assert np.allclose(at(0.001, -0.01), [0.5, 0, 9.0], atol=1e-12)
+    assert np.allclose([at(0.001, -0.01) for _ in range(5)], [0.5, 0, 9.0], atol=1e-12)
+    assert not [at(0.001, -0.01) for _ in range(8)][-1].any() and wall.law.stale
+    assert np.allclose(at(0.002, -0.01), [0.5, 0, 9.0], atol=1e-12)
+    wall.region = HalfSpace([0, 0, -0.005])
+    forces = np.array([at(0.003 + 1e-3 * k, -0.01) for k in range(100)])
+    assert np.allclose(forces[:50, 2], 4.0) and not forces[70:].any()
+
+
+def test_parameters_change_all_at_once_or_not_at_all() -> None:
+    """While running: the next tick has all of the new ones, and one that is wrong leaves the old."""
+    task = Attractor("tip", Point(), 100.0, damping=10.0)
+    controller = sot.Controller(stylus("tip", 0.2), sot.Stack([], [task]), output="torque", dt=1e-3)
+    at = lambda k: controller.step(sot.State(1e-3 * k, np.array([0.1, 0, 0]), np.array([0, 0.2, 0]))).tau  # noqa: E731
+    assert np.allclose(at(0), [-10.0, -2.0, 0.0], atol=1e-12)
+    task.parameters = dataclasses.replace(task.parameters, stiffness=[200, 0, 0], damping=20.0, push=[0, 0, 3.0])
+    assert np.allclose(at(1), [-20.0, -4.0, 3.0], atol=1e-12) and task.rendered() == pytest.approx((200.0, 20.0))
+    for bad in ({"stiffness": -1.0}, {"damping": np.nan}, {"timeout": -1.0}):
+        with pytest.raises(TaskError, match=next(iter(bad))):
+            task.parameters = dataclasses.replace(task.parameters, cap=1.0, **bad)
+    assert np.allclose(at(2), [-20.0, -4.0, 3.0], atol=1e-12)
+    with pytest.raises(TaskError, match=r"attractor_tip.*K dt/2 < C"):  # it would be unstable at 1 kHz
+        task.parameters = dataclasses.replace(task.parameters, stiffness=5e4)
+    with pytest.raises(TaskError, match=r"C dt < 2 m"):
+        task.parameters = dataclasses.replace(task.parameters, damping=500.0)
+    with pytest.raises(TaskError, match=r"K dt/2 < C"):
+        task.region = Gaussian([0, 0, 0], [1e-6, 1e-6, 1e-6], scale=1.0, stiffest=1e6)
+    with pytest.raises(TaskError, match="Parameters"):
+        task.parameters = {"stiffness": 1.0}
+    assert np.allclose(at(3), [-20.0, -4.0, 3.0], atol=1e-12)
+    task.parameters = dataclasses.replace(task.parameters, cap=1.0)
+    assert np.linalg.norm(at(4)) == pytest.approx(1.0)
+
+
 def test_rendered_is_what_is_felt() -> None:
     task = Attractor("tip", Plane(normal=[0, 0, 1]), [100.0, 200.0, 300.0], damping=[1.0, 9.0, 5.0])
     assert task.rendered() == pytest.approx((300.0, 5.0))
     assert Wall("tip", stiffness=800.0, damping=7.0).rendered() == pytest.approx((800.0, 7.0))
 
 
-@pytest.mark.parametrize("region", REGIONS[:-1], ids=lambda region: region.kind)
+@pytest.mark.parametrize("region", [*REGIONS, Gaussian([0, 0, 0], 1e-3 * np.eye(3))], ids=lambda region: region.kind)
 def test_regions_in_files_and_pictures(region) -> None:
     """`region: {kind: {…}}` is the region, and it is drawn with the way to it and the force."""
     task = parse_run(file_with(region.plain())).stack.levels[1][0]
@@ -207,9 +284,19 @@ def test_regions_in_files_and_pictures(region) -> None:
     assert all(np.isfinite(d.pose if isinstance(d, Solid) else d.end).all() for d in drawn)
 
 
-def file_with(region: object) -> str:
+def file_with(region: object, **arguments: object) -> str:
     """A stack file; JSON is YAML."""
-    return json.dumps({"robot": "panda", "stack": [[], {"attractor": {"frame": HAND, "region": region}}]})
+    return json.dumps({"robot": "panda", "stack": [[], {"attractor": {"frame": HAND, "region": region, **arguments}}]})
+
+
+def test_matrices_and_warnings_come_through_files() -> None:
+    K, C = [[500, 10, 0], [10, 600, 0], [0, 0, 700]], [10, 20, 30]
+    basis = {"affine": {"basis": [[1, 0, 0], [1, 3e-6, 0]]}}
+    with pytest.warns(NearRank, match="rank"):
+        task = parse_run(file_with(basis, stiffness=K, damping=C)).stack.levels[1][0]
+    assert np.array_equal(task.law.spring, K) and np.array_equal(task.law.damper(), np.diag(C))
+    with pytest.raises(ConfigError, match=r"stiffness: the matrix must be symmetric"):
+        parse_run(file_with({"plane": {}}, stiffness=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]))
 
 
 def test_an_unknown_region_is_refused_by_name() -> None:

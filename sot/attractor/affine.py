@@ -190,6 +190,7 @@ class Gaussian(Flat):
         where = f"{self.kind}: covariance"
         scale, stiffest = self._positive("scale"), positive(self.stiffest, f"{self.kind}: stiffest")
         variances, U = _principal(self.covariance, where)
+        object.__setattr__(self, "covariance", np.asarray(self.covariance).tolist())
         with np.errstate(divide="ignore"):
             k = np.minimum(scale / variances, stiffest)
         k[k < RANK * k.max(initial=0.0)] = 0.0

@@ -42,6 +42,7 @@ class Facing:
         if not (set(letters) <= set(LETTERS) and len(set(letters)) == len(letters) <= 2):
             raise TaskError(f"free: expected none, one or two of x, y and z, got {self.free!r}")
         object.__setattr__(self, "_target", as_rotation(self.orientation, "orientation"))
+        object.__setattr__(self, "orientation", np.asarray(self.orientation).tolist())
         object.__setattr__(self, "_free", np.array([letter in letters for letter in LETTERS]))
 
     def at(self, R: np.ndarray) -> Hold:

@@ -20,15 +20,13 @@ part of it that couples acts along held axes only.
 from __future__ import annotations
 
 import operator
-from dataclasses import fields
 
 import numpy as np
 
-from sot.attractor.affine import Flat, Point
-from sot.attractor.facing import Facing
-from sot.attractor.law import NONE, Law
-from sot.attractor.parameters import Parameters, check_sampling, pose_damper
-from sot.attractor.region import Hold, Region
+from sot.attractor.adjustable import Adjustable
+from sot.attractor.law import NONE
+from sot.attractor.parameters import LIGHTEST
+from sot.attractor.region import Hold
 from sot.entry import Load, Rows, Tick
 from sot.errors import TaskError
 from sot.force_task import arrow
@@ -41,94 +39,12 @@ from sot.sketch import ALARM, CALM, Drawing, Line
 AXES = np.arange(6)
 LABELS = ["x", "y", "z", "rx", "ry", "rz"]
 SHOWN = 0.1  # m, of the axes of an orientation that is drawn
-ORIGIN = np.zeros((1, 3))
 
 
-class Fixture(Load):
-    """Rows and loads of a region's force at a frame.
-
-    Attributes:
-        frame: Name of the frame.
-        law: The region, its parameters and the last force.
-        turning: The same for orientations, whose forces are moments; None where any will do.
-        target_timeout: A region that was set while running must be set again within this time, s; None: need not.
-    """
+class Fixture(Adjustable, Load):
+    """Rows and loads of a region's force at a frame."""
 
     kind = "fixture"
-
-    def _attach(
-        self,
-        frame: str,
-        region: Region,
-        parameters: Parameters,
-        target_timeout: float | None,
-        facing: Facing | None = None,
-        rotational: Parameters | None = None,
-    ) -> None:
-        self.frame, self.target_timeout, self._facing = frame, target_timeout, facing
-        self.law = Law(region, parameters)
-        self.turning = None if facing is None else Law(Point(), rotational)  # no rotation vector at all attracts
-        self.size = 3 if facing is None else 6
-        self._forget()
-
-    def _forget(self) -> None:
-        self.law.reset()
-        if self.turning is not None:
-            self.turning.reset()
-        self._hold: Hold | None = None
-        self._B = np.eye(self.size)
-        self._mark: tuple[object, ...] = ()
-        self._time = self._set_at = -np.inf
-        self._set = False
-
-    # -- what may change ------------------------------------------------------------------------------
-
-    @property
-    def region(self) -> Region:
-        """What attracts, or keeps out. May be set at any time; it takes effect at the next tick."""
-        return self.law.region
-
-    @region.setter
-    def region(self, region: Region) -> None:
-        before, held = self.law.region, self._holding()
-        self.law.region = region
-        if self._holding() != held:
-            self.force_changed(lambda: setattr(self.law, "region", before))
-        self._fed()
-
-    def _fed(self) -> None:
-        self._set, self._set_at = True, np.inf  # the time is taken at the next tick
-
-    @property
-    def parameters(self) -> Parameters:
-        """Stiffness, damping and bounds, changed as a whole; one that is wrong is refused when it is made."""
-        return self.law.parameters
-
-    @parameters.setter
-    def parameters(self, parameters: Parameters) -> None:
-        before = self.law.parameters
-        self.law.parameters = parameters
-        self.force_changed(lambda: setattr(self.law, "parameters", before))
-
-    @property
-    def force(self) -> np.ndarray:
-        """The last force on the frame, in the axes of the world, N, shape (3,)."""
-        return self.law.last
-
-    def rendered(self) -> tuple[float, float]:
-        """Largest stiffness (N/m) and largest damping (N·s/m) of the force, for stability bounds."""
-        held = self.region.held(ORIGIN)[0] if isinstance(self.region, Flat) else np.eye(3)
-        K, C = self.law.spring, self._damper()[:3, :3]
-        return float(np.linalg.norm(K @ held, 2)), float(np.linalg.norm(C @ held, 2))
-
-    def _holding(self) -> tuple[bytes, object]:
-        """What `rendered` takes from the region. Where the spring is the same all around, turning changes nothing."""
-        K = self.law.spring
-        if not isinstance(self.region, Flat):
-            return K.tobytes(), None
-        held = self.region.held(ORIGIN)
-        even = K[0, 0] == K[1, 1] == K[2, 2] and not (K[0, 1] or K[0, 2] or K[1, 2])
-        return K.tobytes(), round(float(np.vdot(held, held)), 9) if even else held.tobytes()
 
     # -- every tick -----------------------------------------------------------------------------------
 
@@ -143,18 +59,22 @@ class Fixture(Load):
     def begin(self, model: Model, tick: Tick) -> None:
         """One step of the law. A tick may begin twice: commands of before tell whether it is the same one."""
         super().begin(model, tick)
-        turning = None if self.turning is None else self.turning.parameters
-        mark = (tick.previous, tick.previous_torque, self.law.parameters, self.law.region, turning, self._facing)
+        own = (self.law.parameters, self.law.region, self.turning.parameters, self._facing)
+        mark = (tick.previous, tick.previous_torque, *own)
         if tick.time == self._time and all(map(operator.is_, mark, self._mark)):
             return
         self._J = self._jacobian(model)
-        self._B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
-        self._K, self._C = self._spring(), self._damper()
+        B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
+        known = bool(self._mark) and all(map(operator.is_, own, self._mark[2:]))
+        if not (known and np.array_equal(B, self._B)):  # a device's inertia never changes
+            self._B = B
+            self._K, self._C = self._matrices(self.region, self.parameters, self.rotational)
         self._holds = self._seen(model)
         self._hold = _beside(self._holds)
         accelerates = tick.contacts is not None
         if not self._mark and accelerates:
-            self._check_sampling(tick.dt)
+            self._dt = tick.dt
+            self._admit(self.region, self.parameters, self.rotational)
         self._speed = self._J @ model.v if accelerates else np.zeros(self.size)
         self._pull(self._hold, model.placement(self._frame).translation, tick.dt, self._fresh(tick))
         self._mark, self._time = mark, tick.time
@@ -162,7 +82,7 @@ class Fixture(Load):
     def _pull(self, hold: Hold, p: np.ndarray, dt: float, fresh: bool) -> None:
         """Force, and moment; what of it leads back to the region, and the rest."""
         C, V = self._C, self._speed
-        if self.turning is None:
+        if self._facing is None:
             force = self.law.step(p, V, dt, fresh=fresh, hold=hold, C=C)
         else:
             damped = hold.held @ V
@@ -191,31 +111,6 @@ class Fixture(Load):
     def _jacobian(self, model: Model) -> np.ndarray:
         return np.ascontiguousarray(model.jacobian(self._frame, ALIGNED)[: self.size])
 
-    def _spring(self) -> np.ndarray:
-        """K, N/m and N·m/rad, shape (size, size)."""
-        if self.turning is None:
-            return self.law.spring
-        zeros = np.zeros((3, 3))
-        K = np.block([[self.law.spring, zeros], [zeros, self.turning.spring]])
-        K.setflags(write=False)
-        return K
-
-    def _damper(self) -> np.ndarray:
-        """C, N·s/m and N·m·s/rad, shape (size, size)."""
-        if self.turning is None:
-            return self.law.damper(self._B)
-        return pose_damper(self._spring(), self._B, self.law.parameters, self.turning.parameters)
-
-    def _check_sampling(self, dt: float) -> None:
-        """Each part by itself, for a message that says which, and then all together."""
-        K, C, B, spans = self._K, self._C, self._B, self.region.spans()
-        check_sampling(K[:3, :3], C[:3, :3], B[:3, :3], spans, dt, self.name)
-        for there in self._holds[1:]:
-            turns = there.axes[there.held_axes]
-            check_sampling(K[3:, 3:], C[3:, 3:], B[3:, 3:], turns, dt, self.name, "N·m·s/rad")
-            whole = np.block([[spans, np.zeros_like(spans)], [np.zeros_like(turns), turns]])
-            check_sampling(K, C, B, whole, dt, self.name, "N·s/m or N·m·s/rad")
-
     # -- rows -----------------------------------------------------------------------------------------
 
     def dynamic_rows(self, model: Model, tick: Tick) -> Rows:
@@ -231,19 +126,24 @@ class Fixture(Load):
         return Rows(*rows)
 
     def rows(self, model: Model, tick: Tick) -> Rows:
-        """N J v: the pace at which the damper lets the spring go, averaged over the tick."""
+        """N J v: the pace at which the damper lets the spring go, averaged over the tick.
+
+        With C = F⁻ᵀ F⁻¹ and Fᵀ K F = V k Vᵀ, modes T = F V go as exp(−k t). What nothing pulls needs no damper.
+        """
         hold = self._hold
         if hold is None:
             return self._nothing(model)
         c, U = np.linalg.eigh(self._C)
-        if not (c[0] > 0.0):
+        damped = c > LIGHTEST**2 * c[-1]
+        loose = U[:, ~damped]
+        if np.abs(loose.T @ self._K).max(initial=0.0) > 1e-6 or np.abs(loose.T @ self._back).max(initial=0.0) > 1e-6:
             raise TaskError(f"{self.name}: damping: at velocity level the pace is C⁻¹ f, so it must be above zero")
-        F = U / np.sqrt(c)
-        k, V = np.linalg.eigh(F.T @ self._K @ F)
+        U, root = U[:, damped], np.sqrt(c[damped])
+        k, V = np.linalg.eigh((U / root).T @ self._K @ (U / root))
         steps = np.maximum(k * tick.dt, 1e-12)
-        T = F @ V
+        T = (U / root) @ V
         along = hold.axes @ (T @ (-np.expm1(-steps) / steps * (T.T @ self._back)))
-        pace = T * (-np.expm1(-steps) / tick.dt) @ np.linalg.inv(T)
+        pace = T * (-np.expm1(-steps) / tick.dt) @ ((U * root) @ V).T
         stiff = np.einsum("ij,jk,ik->i", hold.axes, pace, hold.axes)
         return self._bounded(hold, self._J, along, stiff)
 
@@ -271,8 +171,8 @@ class Fixture(Load):
         place = model.placement(self._frame)
         away = float(np.linalg.norm(self.region.at(place.translation).point - place.translation))
         facts: dict[str, float | str] = {"force": float(np.linalg.norm(self.force)), "away": away}
-        if self.turning is not None and self._facing is not None:
-            facts["moment"] = float(np.linalg.norm(self.turning.last))
+        if self._facing is not None:
+            facts["moment"] = float(np.linalg.norm(self.moment))
             facts["turned"] = float(np.linalg.norm(self._facing.at(place.rotation).point))
         return facts | ({"stale": f"no fresh input for {self.law.age:.3g} s"} if self.law.stale else {})
 
@@ -283,8 +183,9 @@ class Fixture(Load):
         way = Line("way", p, self.region.at(p).point, ALARM if self.law.stale else CALM)
         drawn = [*self.region.sketch(), way, arrow(model, "force", p, self.force)]
         if self._facing is not None:
-            nearest = exp3(self._facing.at(place.rotation).point) @ place.rotation
-            drawn += [Line(f"axis {a}", p, p + SHOWN * nearest[:, i], CALM) for i, a in enumerate("xyz")]
+            nearest = SHOWN * exp3(self._facing.at(place.rotation).point) @ place.rotation
+            shown = self._facing.free if len(self._facing.free) == 1 else "xyz"  # what spins is told by its axis
+            drawn += [Line(f"axis {a}", p, p + nearest[:, "xyz".index(a)], CALM, arrow=True) for a in shown]
         return drawn
 
 
@@ -309,7 +210,3 @@ def _contacts(model: Model, tick: Tick) -> np.ndarray | None:
     contacts = list(tick.contacts or ())
     return np.vstack([contact.jacobian(model) for contact in contacts]) if contacts else None
 
-
-for _field in fields(Parameters):  # `task.stiffness` and all the others, as they are now
-    if _field.init:
-        setattr(Fixture, _field.name, property(operator.attrgetter(f"parameters.{_field.name}")))

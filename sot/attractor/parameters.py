@@ -14,6 +14,7 @@ from sot.impedance import LEVER
 
 Matrix = float | Sequence[float] | Sequence[Sequence[float]]
 ROOT = np.sqrt(np.repeat([1.0, LEVER], 3))
+SIZE = np.outer(ROOT, ROOT)  # in these units metres and radians of a robot count about the same
 LIGHTEST = 1e-4  # an inverse inertia below this part of the largest counts as that: damping by ratio stays bounded
 
 
@@ -90,9 +91,8 @@ def pose_damper(K: np.ndarray, B: np.ndarray, move: Parameters, turn: Parameters
         turn: Of the moment.
     """
     if move.C is None and turn.C is None:
-        size = np.outer(ROOT, ROOT)  # in these units metres and radians of a robot count about the same
-        share = np.sqrt(np.repeat([move.damping_ratio, turn.damping_ratio], 3))
-        C = critical(K / size, B * size) * size * np.outer(share, share)
+        share = ROOT * np.sqrt(np.repeat([move.damping_ratio, turn.damping_ratio], 3))
+        C = critical(K / SIZE, B * SIZE) * (share[:, None] * share)
     else:
         C = np.zeros((6, 6))
         C[:3, :3], C[3:, 3:] = move.damper(K[:3, :3], B[:3, :3]), turn.damper(K[3:, 3:], B[3:, 3:])

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from sot.attractor.region import Hold, Region, faded
+from sot.attractor.region import GLASS, Hold, Region, around, faded, posed
 from sot.attractor.solids import sided
 from sot.checks import vector
 from sot.errors import TaskError
-from sot.sketch import CALM, Drawing, Line
+from sot.sketch import CALM, Cylinder, Drawing, Line, Solid
+
+BLEND = 0.1  # parts of the path count as long as they are at most this much farther away than the nearest
 
 
 @dataclass(frozen=True)
 class Path(Region):
     """All points within a radius of a polyline. Outside of it all is damped but what goes along the path.
 
-    The nearest point jumps where two parts of the path are equally near, as at the inside of a bend; the force is
-    continuous everywhere else, also around the outside of bends and around the ends.
+    The nearest point jumps where two parts of the path are equally near, as at the inside of a bend. So p_a − p is a
+    mean of the ways wᵢ to all parts, each a capsule, dᵢ away, that are at most 10 % farther than the nearest one, at d:
+
+        p_a − p = Σ gᵢ wᵢ / Σ gᵢ,   gᵢ = max(0, 1 − (dᵢ − d)/(0.1 d))²
+
+    It is continuous everywhere, since all wᵢ and dᵢ are, and the band vanishes at the surface. Where one part alone is
+    near, almost everywhere, it is the way to the nearest point.
 
     Attributes:
         points: Corners of the path, two or more, m.
@@ -47,21 +53,37 @@ class Path(Region):
 
     def at(self, p: np.ndarray) -> Hold:
         starts, directions, lengths = self._parts
-        along = np.clip(((p - starts) * directions).sum(axis=1), 0.0, lengths)
-        nearest = starts + along[:, None] * directions
-        distances = np.linalg.norm(nearest - p, axis=1)
-        k = int(np.argmin(distances))
-        distance = float(distances[k])
-        if not (distance > 1e-12):  # on the path itself: any direction across it
-            across = np.cross(directions[k], np.eye(3)[int(np.argmin(np.abs(directions[k])))])
-            return sided(p, across / np.linalg.norm(across), -self.radius, np.zeros(3))
-        n, d = (nearest[k] - p) / distance, directions[k]
-        hold = sided(p, n, distance - self.radius, np.zeros(3))
-        # Free along the path, which is faded out towards ends and corners: there the direction of the path jumps.
-        free = faded(float(min(along[k], lengths[k] - along[k])))
-        held = faded(distance - self.radius) * (np.eye(3) - free * np.outer(d, d))
-        return Hold(hold.point, held, hold.axes, hold.lower, hold.upper)
+        along = np.minimum(np.maximum(((p - starts) * directions).sum(axis=1), 0.0), lengths)
+        towards = starts + along[:, None] * directions - p
+        distances = np.sqrt((towards * towards).sum(axis=1))
+        k = int(distances.argmin())
+        depth = float(distances[k]) - self.radius
+        if depth <= 0.0:
+            return sided(p, _unit(towards[k], directions[k]), depth, np.zeros(3))
+        share = np.maximum(1.0 - (distances - distances[k]) / (BLEND * depth), 0.0) ** 2
+        share /= share.sum()
+        way = (share * (1.0 - self.radius / distances)) @ towards
+        hold = sided(p, _unit(way, directions[k]), float(np.sqrt(way @ way)), np.zeros(3))
+        held = np.eye(3)
+        for i in share.nonzero()[0]:
+            # Free along the path, which is faded out towards ends and corners: there its direction jumps.
+            free = faded(float(min(along[i], lengths[i] - along[i])))
+            held -= share[i] * free * np.outer(directions[i], directions[i])
+        return Hold(hold.point, faded(depth) * held, hold.axes, hold.lower, hold.upper)
 
     def sketch(self) -> list[Drawing]:
-        corners = np.array(self.points)
-        return [Line(f"part {k}", a, b, CALM) for k, (a, b) in enumerate(itertools.pairwise(corners))]
+        drawn: list[Drawing] = []
+        for k, (start, direction, length) in enumerate(zip(*self._parts, strict=True)):
+            end, turned = start + length * direction, np.roll(around(direction), -1, axis=0)  # its z along the path
+            drawn.append(Line(f"part {k}", start, end, CALM))
+            drawn.append(Solid(f"tube {k}", Cylinder(self.radius, length), posed(turned, 0.5 * (start + end)), GLASS))
+        return drawn
+
+
+def _unit(way: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Direction of a way; for one without length any direction across the path."""
+    length = float(np.sqrt(way @ way))
+    if length > 1e-12:
+        return way / length
+    across = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
+    return across / np.linalg.norm(across)

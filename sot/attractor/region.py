@@ -62,13 +62,12 @@ class Hold(NamedTuple):
 
     def beside(self, other: Hold) -> Hold:
         """Both at once, for six coordinates: these three and then those of the other."""
-        (point, held, axes, lower, upper), zeros = self, np.zeros((3, 3))
         return Hold(
-            np.concatenate([point, other.point]),
-            np.block([[held, zeros], [zeros, other.held]]),
-            np.block([[axes, zeros], [zeros, other.axes]]),
-            np.concatenate([lower, other.lower]),
-            np.concatenate([upper, other.upper]),
+            np.concatenate([self.point, other.point]),
+            both(self.held, other.held),
+            both(self.axes, other.axes),
+            np.concatenate([self.lower, other.lower]),
+            np.concatenate([self.upper, other.upper]),
         )
 
 
@@ -158,6 +157,13 @@ class Region(ABC):
         if not (norm > 1e-9):
             raise SotError(f"{self.kind}: {name}: expected a direction that is not zero, got {given.tolist()}")
         return given / norm
+
+
+def both(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Two 3×3 matrices on the diagonal of one, shape (6, 6)."""
+    A = np.zeros((6, 6))
+    A[:3, :3], A[3:, 3:] = first, second
+    return A
 
 
 def faded(depth: float) -> float:
