@@ -16,7 +16,8 @@ from sot.haptic import Device, Hand, bounds
 from sot.robots import Haptic
 from sot.tasks import Attractor, Impedance, Posture, TorqueLimits, Wall
 
-LOW, MIDDLE, HIGH = (Parameters(K, damping=0.5) for K in (1000.0, 1900.0, 9000.0))  # (2 − 0.5) / (T/2) = 6000 N/m
+# Passive are (2 − 1.2) / (T/2) = 3200 N/m. What nothing but the device would refuse: 1.2 / (T/2) = 4800 N/m are stable.
+LOW, MIDDLE, HIGH = (Parameters(K, damping=1.2) for K in (1000.0, 1900.0, 4500.0))
 
 
 def wall(K: float, name: str = "wall") -> Wall:
@@ -73,7 +74,7 @@ def test_the_passivity_controller_has_a_bound_too():
     "change",
     [
         lambda at: setattr(at, "parameters", HIGH),
-        lambda at: setattr(at, "region", Gaussian([0, 0, 0], [1e-4] * 3, scale=1.0, stiffest=9000.0)),
+        lambda at: setattr(at, "region", Gaussian([0, 0, 0], [1e-4] * 3, scale=1.0, stiffest=4500.0)),
         lambda at: setattr(at, "region", Affine([[1, 0, 0], [0, 1, 5]], weights=[1, 1e4, 1])),
     ],
     ids=["parameters", "stiff region", "askew region"],
@@ -88,7 +89,7 @@ def test_a_change_past_the_bound_is_refused_where_it_is_made(change):
         refused.append(at.rendered())
 
     _, sent = run(sot.Stack([at]), attempt)
-    assert refused == [(1900.0, 0.5)] and (at.region, at.parameters) == before and len(sent) == 40
+    assert refused == [(1900.0, 1.2)] and (at.region, at.parameters) == before and len(sent) == 40
     _, calm = run(sot.Stack([spring(MIDDLE)]), lambda controller: None)
     np.testing.assert_array_equal(sent, calm)  # nothing of it reached the stylus
     _, felt = run(sot.Stack([spring(MIDDLE)]), lambda controller: change(controller.stack["spring"]), bound="off")
@@ -109,7 +110,7 @@ def test_an_impedance_keeps_its_old_stiffness():
 
 def test_an_entry_that_is_pushed_past_the_bound_never_acts():
     stack = sot.Stack([wall(2000.0)])
-    with pytest.raises(ConfigError, match="'spring': K = 9000"):
+    with pytest.raises(ConfigError, match="'spring': K = 4500"):
         run(stack, lambda controller: controller.stack.push(spring(HIGH), ramp=0.01))
     assert stack.names() == ["wall"]
     stack = sot.Stack([wall(2000.0)])
@@ -124,7 +125,7 @@ def test_an_entry_that_is_blended_out_still_counts():
     def swap(controller):
         stack.push(wall(2100.0, "new"), 0, ramp=0.01)
         old = stack.remove("wall", ramp=0.01)
-        with pytest.raises(ConfigError, match="'wall': K = 9000"):
+        with pytest.raises(ConfigError, match="'wall': K = 4500"):
             old.parameters = HIGH
 
     run(stack, swap)
@@ -140,13 +141,13 @@ def test_a_turned_region_is_not_looked_at_again(monkeypatch):
 
 def test_a_spring_in_the_commands_counts_as_well():
     haptic = Haptic(Device())
-    gains = sot.JointImpedance(kp=4000.0, kd=0.0)
+    gains = sot.JointImpedance(kp=2000.0, kd=0.0)
     controller = sot.Controller(haptic.robot, sot.Stack([spring()]), output="torque", dt=T, impedance=gains)
     haptic.check(controller)
     controller = sot.Controller(
-        haptic.robot, sot.Stack([spring(Parameters(3000.0, damping=0.5))]), output="torque", dt=T, impedance=gains
+        haptic.robot, sot.Stack([spring(Parameters(3000.0, damping=1.2))]), output="torque", dt=T, impedance=gains
     )
-    with pytest.raises(ConfigError, match="'spring', 'joint impedance' together: K = 7000"):
+    with pytest.raises(ConfigError, match="'spring', 'joint impedance' together: K = 5000"):
         haptic.check(controller)
 
 

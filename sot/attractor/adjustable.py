@@ -76,8 +76,8 @@ class Adjustable(Entry):
     def parameters(self) -> Parameters:
         """Stiffness, damping and bounds, changed as a whole.
 
-        One that is wrong is refused when it is made, one that is unstable at this period, or past the bound of a device,
-        when it is set.
+        One that is wrong is refused when it is made; one that is unstable at this period, or past the bound of a
+        device, when it is set.
         """
         return self.law.parameters
 
