@@ -164,6 +164,21 @@ def test_parts_add_up_and_vanish_with_whom_they_blame(panda):
                 assert np.linalg.norm(found[False][0]) < 1e-8
 
 
+@pytest.mark.parametrize("output", ["velocity", "torque"])
+def test_of_two_limits_the_tighter_one_is_blamed(output):
+    robot = gantry()
+    hand = Position("gantry", name="hand", gain=20.0, reference=[0.1, 0.0, 0.0])
+    limits = [JointLimits(name="wide"), JointLimits(name="narrow", margin=0.004)]
+    for order in (limits, limits[::-1]):
+        controller = sot.Controller(robot, sot.Stack(order, [hand]), output=output, dt=DT)
+        controller.step(State(0.0, np.array([END - 0.004, 0.0, 0.0]), np.zeros(3)))
+        holding = Holding(controller, "hand")
+        assert holding.residual()[0] < -1.0
+        assert {name: part.tolist() for name, part in holding.parts().items()} == {
+            "narrow": pytest.approx(holding.residual().tolist())
+        }
+
+
 def test_what_no_joint_can_do_is_out_of_reach():
     """A pendulum in the y–z plane: nobody but its own make is in the way of x."""
     robot = load("double_pendulum")
