@@ -54,7 +54,7 @@ class Flat(Region):
             object.__setattr__(self, name, value)
         if r == 3:  # exactly, so that nothing is pulled by rounding
             object.__setattr__(self, "_held", np.zeros((3, 3)))
-        object.__setattr__(self, "_axes", np.vstack([across, B.T]))
+        object.__setattr__(self, "_axes", np.ascontiguousarray(np.vstack([across, B.T])))
         if near:
             shown = ", ".join(f"{x:.1e}" for x in near)
             text = f"{self.kind}: basis: singular values {shown} of the largest are close to {RANK:g}"

@@ -66,7 +66,7 @@ class Fixture(Adjustable, Load):
         self._J = self._jacobian(model)
         B = inverse_inertia(model.mass_matrix, self._J, _contacts(model, tick))
         known = bool(self._mark) and all(map(operator.is_, own, self._mark[2:]))
-        if not (known and np.array_equal(B, self._B)):  # a device's inertia never changes
+        if not (known and (B == self._B).all()):  # a device's inertia never changes
             self._B = B
             self._K, self._C = self._matrices(self.region, self.parameters, self.rotational)
         self._holds = self._seen(model)
@@ -75,7 +75,7 @@ class Fixture(Adjustable, Load):
         if not self._mark and accelerates:
             self._dt = tick.dt
             self._admit(self.region, self.parameters, self.rotational)
-        self._speed = self._J @ model.v if accelerates else np.zeros(self.size)
+        self._speed = self._J.dot(model.v) if accelerates else np.zeros(self.size)
         self._pull(self._hold, model.placement(self._frame).translation, tick.dt, self._fresh(tick))
         self._mark, self._time = mark, tick.time
 
@@ -159,7 +159,7 @@ class Fixture(Adjustable, Load):
 
     def torques(self, model: Model, tick: Tick) -> np.ndarray:
         """−Jᵀ f along the free axes: torques make up for a load, so they gain Jᵀ f."""
-        return np.zeros(model.nv) if self._hold is None else -self._J.T @ self._rest
+        return np.zeros(model.nv) if self._hold is None else -self._rest.dot(self._J)
 
     # -- what there is to tell ------------------------------------------------------------------------
 

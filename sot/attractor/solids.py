@@ -129,6 +129,7 @@ class HalfSpace(Region):
     point: Sequence[float] = (0.0, 0.0, 0.0)
     normal: Sequence[float] = (0.0, 0.0, 1.0)
     _across: np.ndarray = field(init=False, repr=False, compare=False)
+    _height: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n = self._direction("normal")
@@ -136,10 +137,11 @@ class HalfSpace(Region):
         object.__setattr__(self, "_point", self._vector("point"))
         object.__setattr__(self, "_axes", around(n))
         object.__setattr__(self, "_across", n[:, None] * n)
+        object.__setattr__(self, "_height", float(n.dot(self._point)))
 
     def at(self, p: np.ndarray) -> Hold:
         n = self._normal
-        depth = float(n @ (self._point - p))
+        depth = self._height - float(n.dot(p))
         held = faded(depth) * self._across
         return Hold(p + max(depth, 0.0) * n, held, self._axes, np.array([depth, -np.inf, -np.inf]), FREE)
 
@@ -175,7 +177,7 @@ class Box(Region):
             raise TaskError(f"{self.kind}: lengths: expected numbers > 0, got {list(self.lengths)}")
         object.__setattr__(self, "_half", half)
         turned = vector(self._vector("rpy"), 3, f"{self.kind}: rpy")
-        object.__setattr__(self, "_axes", as_rotation(turned, f"{self.kind}: rpy").T)
+        object.__setattr__(self, "_axes", as_rotation(turned, f"{self.kind}: rpy").T.copy())
 
     def at(self, p: np.ndarray) -> Hold:
         axes, half = self._axes, self._half
