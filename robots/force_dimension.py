@@ -139,14 +139,13 @@ class ForceDimension:
         now = self._clock()
         wake = not (now - self._sent <= (self._watchdog or np.inf))  # forces are off: before the first, or after a gap
         last, since = (np.zeros(3), FIRST_STEP) if wake else (self.force, now - self._sent)
-        limits = bounded(
-            self._calmed(wanted, state, wake), last, self.max_force, self.max_force_rate * since
-        )
+        most = bounded(wanted, last, self.max_force, np.inf)
+        limits = bounded(self._calmed(most.force, state, wake), last, self.max_force, self.max_force_rate * since)
         self._device.push(limits.force, wake)
         late = min(self.settings.delay / self._period, 1.0)
         self._passivity.acted((1.0 - late) * limits.force + late * last)
         self.force, self._sent = limits.force, now
-        self.clamped += limits.clamped
+        self.clamped += most.clamped or limits.clamped
         self.slowed += limits.slowed
 
     def close(self) -> None:

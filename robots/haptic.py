@@ -118,7 +118,8 @@ class Haptic:
         except RobotError:
             self.counters.refused += 1
             raise
-        force = self._limited(self._passivity.force(wanted, self._encoders.step, self._encoders.pace))
+        clamped = op.limit(wanted, self._sent, self.settings.force_limit, np.inf) & op.CLAMPED
+        force = self._limited(self._passivity.force(wanted, self._encoders.step, self._encoders.pace), clamped)
         period = self._lasted = float(self._periods[self._steps % self._periods.size])
         self._steps += 1
         self._ends = self._steps * self.dt if self._periods.size == 1 else self._ends + period
@@ -182,13 +183,13 @@ class Haptic:
         except ConfigError as error:
             raise RobotError(str(error)) from None
 
-    def _limited(self, force: np.ndarray) -> np.ndarray:
+    def _limited(self, force: np.ndarray, clamped: int) -> np.ndarray:
         """Shortened along its direction, slowed down in its change, and less where it would speed the stylus up."""
         device = self.settings
         force = self._braked(force)
         step = np.inf if device.rate_limit is None else device.rate_limit * self._lasted
         done = op.limit(force, self._sent, device.force_limit, step)
-        self.counters.clamped += bool(done & op.CLAMPED)
+        self.counters.clamped += bool((done | clamped) & op.CLAMPED)
         self.counters.slewed += bool(done & op.SLEWED)
         return force
 

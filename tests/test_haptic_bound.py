@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from record_periods import recorded
 from stylus import T
 
 import sot
@@ -149,6 +150,17 @@ def test_a_spring_in_the_commands_counts_as_well():
     )
     with pytest.raises(ConfigError, match="'spring', 'joint impedance' together: K = 5000"):
         haptic.check(controller)
+
+
+def test_the_longest_period_counts():
+    """H7: 1000 N/m are fine at 0.5 ms, and not where one period of a recorded loop has 5.3 ms."""
+    steady, jittering = Haptic(Device()), Haptic(Device(), periods=recorded())
+    controller = sot.Controller(steady.robot, sot.Stack([spring()]), output="torque", dt=T)
+    steady.check(controller)
+    with pytest.raises(ConfigError, match=rf"T = {1e3 * recorded().max():.3g} ms"):
+        jittering.check(controller)
+    controller.stack["spring"].parameters = Parameters(0.99 * 1.5 / (recorded().max() / 2), damping=0.5)
+    jittering.check(controller)
 
 
 def test_what_is_not_counted_is_told():

@@ -88,6 +88,17 @@ def test_the_passivity_controller_has_to_know_the_quantum():
     assert swing(touch(haptic, [K, 0.0, 0.0], 0.0, 2.0))[0] > 4.0 * CALM
 
 
+def test_a_force_that_is_cut_off_is_no_energy_made():
+    """H4: a hand pushes 9 mm into a wall that gives no more than 2 N; the observer must not take that for a debt."""
+    device = Device(**{**FREE, "passivity": True, "force_limit": 2.0})
+    haptic = Haptic(device, hand=Hand([-0.01, 0.0, 0.0], stiffness=2000.0, damping=20.0))
+    touch(haptic, [3000.0, 0.0, 0.0], 0.0, 0.1)
+    assert haptic.plant.x[0] == pytest.approx(-0.009, abs=1e-4)
+    assert haptic.counters.clamped > 100 and haptic.energy.debt == 0.0 and haptic.energy.taken < 1e-4
+    haptic.write(push(1e300, 0.0, 0.0))
+    assert np.isfinite(haptic.energy.made)
+
+
 @pytest.mark.parametrize("quantum", [1e-6, 1e-5, 5e-5])
 def test_coarse_encoders_leave_less_than_a_quantum(quantum):
     """H5: below the bound what is left is a limit cycle of half a quantum, and 1 µm of a swing that dies out."""

@@ -64,7 +64,7 @@ class Passivity:
         """The force to send, N.
 
         Args:
-            wanted: What the controller asks for, N.
+            wanted: What the controller asks for, no more than the device can give, N.
             step: How far the stylus went in the last period, m.
             pace: How fast it is, m/s.
         """
