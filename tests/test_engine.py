@@ -178,7 +178,7 @@ def test_momentum_cone_and_energy_of_every_step(name):
     simulation = thrown(robot, seed=1, damping=np.zeros(robot.pin_model.nv))
     model, data = robot.pin_model, robot.pin_model.createData()
     weight = robot.mass * G
-    touched = 0
+    touched, deepest = 0, 0.0
     for _ in range(600):
         q = simulation.q
         simulation.step(np.zeros(model.nv), DT)
@@ -186,14 +186,16 @@ def test_momentum_cone_and_energy_of_every_step(name):
         pin.ccrba(model, data, q, simulation._free)
         before = data.hg.vector.copy()
         change = pin.ccrba(model, data, q, simulation.v) @ simulation.v - before
-        np.testing.assert_allclose(change, wrenches(simulation, data.com[0]), atol=1e-9 * weight)
+        np.testing.assert_allclose(change, wrenches(simulation, data.com[0]), rtol=0.0, atol=1e-9)
         assert cone_violation(simulation) <= 1e-9
         work = impulses @ after - 0.5 * impulses @ delassus @ impulses
         kinetic = 0.5 * (simulation.v + simulation._free) @ mass(model, data, q) @ (simulation.v - simulation._free)
         assert kinetic == pytest.approx(work, abs=1e-9 * weight)
         assert work <= 1e-12 * weight + (0.0 if hits(simulation) else turning_work(simulation))
         touched += simulation.count > 0
+        deepest = min(deepest, *(touch.gap for touch in simulation.touches(DT) if touch.thing == "ground"), 0.0)
     assert touched > 100
+    assert deepest > -0.7e-3  # m, of G1, whose joints turn at 58 rad/s; of the others 0.02 mm
     assert simulation.counters.crowded == 0
 
 
