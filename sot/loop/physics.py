@@ -32,14 +32,14 @@ class Physics:
             are just being added or removed do not count: their force comes from 0 or goes there.
         max_torque_ratio: Largest |τ| as part of the robot's own torque limit; None if it has no limits.
         fell: The base tilted by more than 60°, or sank below half of its height over the ground, against the start of
-            the run. Never true of robots without a free base.
+            the run. None for robots without a free base.
         warnings: What `Controller.warnings` said in some tick, in words.
     """
 
     foot_slips_m: Mapping[str, float]
     min_normal_force_n: float | None
     max_torque_ratio: float | None
-    fell: bool
+    fell: bool | None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -58,7 +58,7 @@ class Physics:
         return {"max_foot_slip_m": self.max_foot_slip_m, **vars(self), **plain}
 
     def summary(self) -> str:
-        """A line for people, and one for each warning."""
+        """A line for people, and one for each warning; empty if there is nothing to tell."""
         parts = []
         if self.max_foot_slip_m is not None:
             parts.append(f"foot slip {1e3 * self.max_foot_slip_m:.2g} mm")
@@ -67,8 +67,10 @@ class Physics:
         if self.max_torque_ratio is not None:
             parts.append(f"torque up to {100.0 * self.max_torque_ratio:.0f} % of its limit")
         parts += [f"{name} SLID by {100.0 * self.foot_slips_m[name]:.2g} cm" for name in self.slid]
-        said = ", ".join([*parts, "FELL" if self.fell else "did not fall"])
-        return "\n".join([said, *(f"       warning: {text}" for text in self.warnings)])
+        if self.fell is not None:
+            parts.append("FELL" if self.fell else "did not fall")
+        told = [", ".join(parts)] if parts else []
+        return "\n".join([*told, *(f"       warning: {text}" for text in self.warnings)])
 
 
 class Watch:
@@ -120,7 +122,8 @@ class Watch:
         self._controller.model.update(state.q, state.v)
         self._look()
         force, ratio = (None if np.isinf(value) else value for value in (self._force, self._ratio))
-        return Physics(self._slips, force, ratio, self._fall is not None and self._fall.fell, tuple(self._warnings))
+        fell = None if self._fall is None else self._fall.fell
+        return Physics(self._slips, force, ratio, fell, tuple(self._warnings))
 
 
 class Fall:

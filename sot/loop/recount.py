@@ -71,7 +71,7 @@ class Run:
     @property
     def fell(self) -> bool:
         """True if the robot fell; see `Physics`. At velocity level only a simulated robot can."""
-        return self.physics is not None and self.physics.fell
+        return self.physics is not None and bool(self.physics.fell)
 
     @property
     def slid(self) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class Run:
         infeasible, capped, late = self.infeasible_ticks, self.capped_ticks, self.late_ticks
         broken = f", {self.nonfinite_ticks} with NaN or infinity" if self.nonfinite_ticks else ""
         lines += [f"ticks  {infeasible} infeasible, {capped} capped, {late} missed{broken}"]
-        if self.physics is not None:
+        if self.physics is not None and self.physics.summary():
             lines += [f"robot  {self.physics.summary()}"]
         return "\n".join(lines)
 
