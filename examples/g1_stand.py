@@ -5,7 +5,7 @@ import sys
 import sot
 from sot.config.events import SetReference, TimedController
 from sot.robots import Simulated, load
-from sot.tasks import BaseOrientation, CenterOfMass, Contact, JointLimits, Position, Posture, TorqueLimits
+from sot.tasks import BaseOrientation, CenterOfMass, Contact, JointLimits, Orientation, Position, Posture, TorqueLimits
 
 g1 = load("g1")
 soles = [Contact(f"{side}_ankle_roll_link", friction=0.6, min_force=5.0) for side in ("left", "right")]  # N
@@ -14,7 +14,7 @@ hand.reference = sot.move(by=[0.15, 0.0, 0.4], duration=1.5)  # m, s
 stack = sot.Stack(
     [JointLimits(), TorqueLimits(), *soles],
     [CenterOfMass(gain=5.0)],
-    [BaseOrientation(gain=10.0)],
+    [BaseOrientation(gain=10.0), Orientation("torso_link", gain=10.0)],
     [hand],
     [Posture(gain=5.0)],
 )

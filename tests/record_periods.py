@@ -12,7 +12,7 @@ import numpy as np
 
 from sot.loop import Loop
 
-FILE = Path(__file__).parent / "recorded" / "loop_periods.npz"
+FILE = Path(__file__).parent / "loop_periods.npz"
 DT, TICKS = 5e-4, 8000  # s
 
 
