@@ -190,9 +190,8 @@ class ForceDimension:
     def _check_gains(self, command: Command) -> None:
         if command.kp is None and command.kd is None:
             return
-        K, B = (0.0 if gain is None else float(np.max(gain)) for gain in (command.kp, command.kd))
         try:
-            bounds.check(self.settings, K, B, self._period, f"{self._where}: command kp, kd")
+            bounds.check_gains(self.settings, command.kp, command.kd, self._period, f"{self._where}: command kp, kd")
         except ConfigError as error:
             raise RobotError(str(error)) from None
 

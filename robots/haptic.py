@@ -75,6 +75,10 @@ class Haptic:
         self.settings = settings or Device()
         if not isinstance(self.settings, Device):
             raise ConfigError(f"a haptic device needs a sot.haptic.Device, got {settings!r}")
+        if hand is not None and not isinstance(hand, Hand):
+            raise ConfigError(f"a haptic device is held by a sot.haptic.Hand, got {hand!r}")
+        if periods is not None and not len(periods):
+            raise ConfigError("periods: expected one or more, s")
         self.dt, self.name = number(dt, "dt"), f"{name} device"  # what a viewer calls it
         start = numbers(position, 3, "position")
         self.robot = stylus(name, self.settings.mass, start.tolist(), self.settings.friction, self.settings.damping)
@@ -177,9 +181,8 @@ class Haptic:
         return force
 
     def _check_gains(self, kp: np.ndarray | None, kd: np.ndarray | None) -> None:
-        K, B = (0.0 if gain is None else float(gain.max()) for gain in (kp, kd))
         try:
-            bounds.check(self.settings, K, B, self._longest, "command kp, kd")
+            bounds.check_gains(self.settings, kp, kd, self._longest, "command kp, kd")
         except ConfigError as error:
             raise RobotError(str(error)) from None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from sot.errors import TaskError
+from sot.errors import ConfigError, TaskError
 
 
 def _numbers(size: int) -> str:
@@ -55,3 +57,13 @@ def positive(value: object, where: str, *, zero: bool = False, infinite: bool = 
     if not (ok and (infinite or number < np.inf)):
         raise TaskError(f"{where}: expected a number {'≥' if zero else '>'} 0, got {number}")
     return number
+
+
+def writable(path: str | Path, *endings: str, what: str) -> Path:
+    """A path with one of some endings, in a folder that is there."""
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"{path}: {what} ends with {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.parent}")
+    return path

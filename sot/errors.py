@@ -15,6 +15,10 @@ class SotWarning(UserWarning):
     """Something goes on that may not be meant."""
 
 
+class Uncounted(SotWarning):
+    """A force that the bound of a device does not know. No summary tells of it."""
+
+
 class ConfigError(SotError):
     """A file, an option or an argument is not what it should be."""
 

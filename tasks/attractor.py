@@ -82,6 +82,8 @@ class Attractor(Fixture, Task):
     def orientation(self, orientation: Rotation) -> None:
         if self._facing is None:
             raise TaskError(f"{self.name}: orientation: it has three rows; make it with an orientation")
+        if orientation is None:
+            raise TaskError(f"{self.name}: orientation: expected one, got None; make it without to let go of it")
         self._facing = Facing(orientation, self.free)
         self._fed()
 
@@ -105,6 +107,8 @@ class Attractor(Fixture, Task):
 
     def setup(self, model: Model) -> None:
         Fixture.setup(self, model)
+        if self._facing is not None and not self._B[3:, 3:].any():
+            raise TaskError(f"{self.name}: orientation: no joint turns frame '{self.frame}'; leave it out")
         self._fit(self.size)
 
     def error(self, model: Model) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -92,9 +93,9 @@ class Impedance(Wrenches, Load, FeatureTask):
 
     @stiffness.setter
     def stiffness(self, stiffness: Stiffness) -> None:
-        before = self._given
+        before = copy(self.spring)
         self.spring.stiffen(stiffness)
-        self.force_changed(lambda: self.spring.stiffen(before))
+        self.force_changed(lambda: setattr(self, "spring", before))
         self._given = stiffness
 
     def default_name(self) -> str:

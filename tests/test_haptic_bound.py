@@ -11,10 +11,11 @@ from record_periods import recorded
 from stylus import T
 
 import sot
-from sot.attractor import Affine, Gaussian, Parameters, Plane
-from sot.errors import ConfigError, SotWarning
-from sot.haptic import Device, Hand, bounds
+from sot.attractor import Affine, Ball, Box, Gaussian, HalfSpace, Parameters, Plane
+from sot.errors import ConfigError, RobotError, SotError, SotWarning
+from sot.haptic import Device, Hand, Record, bounds
 from sot.robots import Haptic
+from sot.state import Command
 from sot.tasks import Attractor, Impedance, Posture, TorqueLimits, Wall
 
 # Passive are (2 − 1.2) / (T/2) = 3200 N/m. What nothing but the device would refuse: 1.2 / (T/2) = 4800 N/m are stable.
@@ -173,3 +174,98 @@ def test_what_is_not_counted_is_told():
         haptic.check(sot.Controller(haptic.robot, sot.Stack([wall(1000.0)]), output="torque", dt=T))
         free = Haptic(Device(bound="off"))
         free.check(sot.Controller(free.robot, sot.Stack([Posture()]), output="torque", dt=T))
+
+
+def turned(bound: str, entry, sense: float = 1.0) -> float:
+    """Least energy that a hand on a circle had put in, less what moves, J: below zero the device paid for that.
+
+    It begins on the region, where the spring has stored nothing, and goes round twice a second.
+    """
+
+    def circle(t: float) -> list[float]:
+        angle = 0.75 * np.pi + sense * 4.0 * np.pi * t
+        return [4e-3 * np.sin(angle), 0.0, 4e-3 * np.cos(angle)]
+
+    device, hand = Device(damping=3.0, mass=0.1, quantum=0.0, bound=bound), Hand(circle, stiffness=5000.0, damping=10.0)
+    haptic = Haptic(device, hand=hand, position=circle(0.0))
+    record = Record(haptic)
+    controller = sot.Controller(haptic.robot, sot.Stack([], [entry]), output="torque", dt=T)
+    sot.run(haptic, controller, 1.0, observers=[record])
+    return float((record.works["hand"] - record.works["kinetic"]).min())
+
+
+ASKEW = {"stiffness": [2000.0, 100.0, 100.0], "damping": 1.0, "name": "it"}
+WEIGHTS = Affine([[1, 0, -1], [0, 1, 0]], weights=[10, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("make", "sense"),
+    [
+        (lambda: Attractor("stylus", Plane(normal=[1, 0, 1]), **ASKEW), -1.0),
+        (lambda: Wall("stylus", normal=[1, 0, 1], **ASKEW), -1.0),
+        (lambda: Attractor("stylus", WEIGHTS, 1000.0, damping=1.0, name="it"), 1.0),
+    ],
+    ids=["plane", "wall", "weights"],
+)
+def test_springs_that_give_out_energy_on_a_closed_way_are_refused(make, sense):
+    """Their forces have no potential: turned the right way round they push along."""
+    with pytest.raises(ConfigError, match="'it': gives out energy on a closed way"):
+        turned("passive", make())
+    assert turned("off", make(), sense) < -0.005
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_even_springs_give_out_nothing(sense):
+    assert turned("passive", Attractor("stylus", Plane(normal=[1, 0, 1]), 2000.0, damping=1.0), sense) > -1e-6
+
+
+def test_matrices_with_the_axes_of_a_region_are_fine():
+    n = np.array([0.6, 0.0, 0.8])
+    K = 100.0 * np.eye(3) + 900.0 * np.outer(n, n)
+    for region in (Plane(normal=n), HalfSpace(normal=n), Box([0, 0, 0], [1, 1, 1]), Gaussian([0, 0, 0], [1, 4, 9])):
+        assert region.keeps(K if not isinstance(region, Box) else np.diag([1.0, 2.0, 3.0]))
+    assert not Box([0, 0, 0], [1, 1, 1]).keeps(K) and not Ball([0, 0, 0], 1.0).keeps(K)
+    assert Ball([0, 0, 0], 1.0).keeps(np.eye(3)) and not HalfSpace(normal=n).keeps(np.diag([1.0, 2.0, 3.0]))
+
+
+def test_a_damper_that_swings_alone_is_not_stable():
+    """60 N·s/m on a velocity that is 10 ms old."""
+    device = Device(bound="stable")
+    for K in (0.0, 100.0):
+        with pytest.raises(ConfigError, match="swings whatever K is"):
+            bounds.check(device, K, 60.0, T, "it")
+    bounds.check(device, 0.0, 0.0, T, "it")
+    bounds.check(device, 0.0, 5.0, T, "it")
+    haptic = Haptic(device)
+    with pytest.raises(RobotError, match="swings whatever K is"):
+        haptic.write(Command(0.0, np.zeros(3), kd=np.full(3, 60.0)))
+    for gains, said in (({"kd": [-50.0, 0, 0]}, "past the passive"), ({"kp": [-1.0, 0, 0]}, "pushes away")):
+        with pytest.raises(RobotError, match=said):
+            Haptic(Device()).write(Command(0.0, np.zeros(3), **{key: np.array(g) for key, g in gains.items()}))
+
+
+def test_a_refused_stiffness_is_undone_although_its_array_has_changed():
+    K = np.array([100.0] * 3 + [0.0] * 3)
+    task = Impedance("stylus", K, damping=[0.5] * 3 + [1] * 3, mask="xyz")
+    haptic = Haptic(Device())
+    controller = sot.Controller(haptic.robot, sot.Stack([task]), output="torque", dt=T)
+    sot.run(haptic, controller, 0.002)
+    K *= 1000.0
+    with pytest.raises(ConfigError, match="K = 1e\\+05"):
+        task.stiffness = K
+    assert task.rendered() == (100.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Haptic(hand=[0, 0, 0]), "held by a sot.haptic.Hand"),
+        (lambda: Haptic(periods=[]), "periods: expected one or more"),
+        (lambda: Haptic(hand=Hand("abc")), "target: expected 3 finite numbers, got 'abc'"),
+        (lambda: Wall("stylus", stifness=3), "Wall: .*'stifness'.*stiffness"),
+        (lambda: run(sot.Stack([Attractor("stylus", Plane(), damping=1.0, orientation=[0, 0, 0])]), print), "no joint"),
+    ],
+)
+def test_mistakes_are_named(make, said):
+    with pytest.raises((SotError, TypeError), match=said):
+        make()

@@ -106,9 +106,13 @@ def test_runs_of_devices_and_fingers_are_drawn(tmp_path, capsys):
     for source, more in ((file, []), (EXAMPLES / "finger_push.yaml", ["--duration", "0.02"])):
         picture = tmp_path / f"{source.stem}.png"
         assert main(["run", str(source), "--headless", "--json", "--plot", str(picture), *more]) == 0
-        assert f"wrote {picture}" in (said := capsys.readouterr().out)
-        assert json.loads(said.splitlines()[-1])["ok"]
+        said = capsys.readouterr()
+        assert f"wrote {picture}" in said.err and json.loads(said.out)["ok"]
         assert picture.read_bytes().startswith(b"\x89PNG")
+    for name, words in (("pen.svg", "a plot ends with .png"), ("nowhere/pen.png", "there is no folder")):
+        assert main(["run", str(file), "--headless", "--json", "--plot", str(tmp_path / name)]) == 2
+        said = capsys.readouterr()
+        assert words in said.err and not said.out  # before the run
     assert main(["run", str(EXAMPLES / "ur5_circle.yaml"), "--headless", "--plot", str(picture)]) == 2
     said = capsys.readouterr().err
     assert "--plot: runs in the world 'kinematic' have no plot; those in finger, haptic have one" in said

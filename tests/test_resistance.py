@@ -264,3 +264,24 @@ def test_mistakes_are_told(panda):
         controller = sot.Controller(panda, sot.Stack([], *[[task] for task in tasks]), solver=solver, dt=DT)
         with pytest.raises((TaskError, ConfigError), match=error):
             Resistance(controller, name, lead, gain=1.0)
+
+
+def test_where_the_hand_leaves_the_stack_nothing_is_felt():
+    arm, lead, felt = led()
+    stylus, _ = together(arm, lead, felt, Hand([0.05, 0.0, 0.0]), 0.2)
+    assert np.linalg.norm(felt.force) > 0.1
+    arm.stack.remove("hand")
+    touch = sot.Controller(stylus.robot, sot.Stack([felt]), output="torque", dt=DT)
+    pairs = [(Kinematic(arm.robot, dt=DT), arm), (stylus, touch)]
+    sot.run_together(pairs, 0.01, exchange=lead.exchange_arm_first)
+    assert not felt.force.any() and felt.why() == "nothing is in the way"
+
+
+def test_a_gain_past_the_bound_is_refused_when_it_is_set():
+    arm, lead, felt = led()
+    stylus = Haptic(Device(damping=3.0), dt=DT)
+    touch = sot.Controller(stylus.robot, sot.Stack([felt]), output="torque", dt=DT)
+    sot.run_together([(Kinematic(arm.robot, dt=DT), arm), (stylus, touch)], 0.01, exchange=lead.exchange_arm_first)
+    with pytest.raises(ConfigError, match="'resistance': K ="):
+        felt.gain = 400.0
+    assert felt.gain == G

@@ -123,6 +123,12 @@ class Adjustable(Entry):
         even = K[0, 0] == K[1, 1] == K[2, 2] and not (K[0, 1] or K[0, 2] or K[1, 2])
         return K.tobytes(), round(float(np.vdot(held, held)), 9) if even else held.tobytes()
 
+    @property
+    def conservative(self) -> bool:
+        """Whether spring and damper give out no more energy than they took, whatever way the frame goes."""
+        K, C = (A[:3, :3] for A in self._matrices(self.region, self.parameters, self.rotational))
+        return self.region.keeps(K) and self.region.keeps(C)
+
     def rendered_turning(self) -> tuple[float, float]:
         """The same of the moment: N·m/rad and N·m·s/rad; 0 without an orientation."""
         if self._facing is None:

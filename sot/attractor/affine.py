@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sot.attractor.region import GLASS, PATCH, Hold, NearRank, Region, around, posed
+from sot.attractor.region import GLASS, PATCH, Hold, NearRank, Region, alike, around, posed
 from sot.checks import numbers, positive, vector
 from sot.errors import TaskError
 from sot.sketch import CALM, Box, Drawing, Solid, Sphere
@@ -75,6 +75,10 @@ class Flat(Region):
 
     def spans(self) -> np.ndarray:
         return self._axes[: 3 - self.rank]
+
+    def keeps(self, A: np.ndarray) -> bool:
+        """The force A (I − P) (μ − p) has a potential if its matrix is symmetric."""
+        return alike(A @ self._held, self._held.T @ A)
 
     def sketch(self) -> list[Drawing]:
         axes = self._axes

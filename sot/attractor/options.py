@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
+
+from sot.errors import unknown
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -27,12 +30,21 @@ def with_options_of(owner: type[Any]) -> Callable[[F], F]:
         ]
         first = next(i for i, p in enumerate(own) if p.kind is p.KEYWORD_ONLY)
         signature = inspect.Signature([*own[:first], *shared, *own[first:]], return_annotation=None)
-        init.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` looks at first
-        del init.__annotations__["options"]
-        init.__annotations__.update({p.name: p.annotation for p in shared})
+
+        @functools.wraps(init)
+        def checked(self: object, *args: Any, **options: Any) -> None:
+            for name in options:
+                if name not in signature.parameters:
+                    known = [name for name in signature.parameters if name != "self"]
+                    raise TypeError(f"{type(self).__name__}: {unknown('argument', name, known)}")
+            init(self, *args, **options)
+
         texts = _texts(owner)
-        init.__doc__ = (init.__doc__ or "").rstrip() + "".join(texts[p.name] for p in shared)
-        return init
+        checked.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` looks at first
+        checked.__annotations__ = {k: v for k, v in init.__annotations__.items() if k != "options"}
+        checked.__annotations__.update({p.name: p.annotation for p in shared})
+        checked.__doc__ = (init.__doc__ or "").rstrip() + "".join(texts[p.name] for p in shared)
+        return cast(F, checked)
 
     return join
 

@@ -114,6 +114,12 @@ class Region(ABC):
         """Directions that are held anywhere, orthonormal rows, shape (k, 3)."""
         return np.eye(3)
 
+    def keeps(self, A: np.ndarray) -> bool:
+        """Whether A (p_a − p), with a symmetric A, gives out no energy on a closed way: it pulls along p_a − p."""
+        S = self.spans()
+        across = S @ A @ S.T
+        return alike(A @ S.T, S.T @ across) and alike(across, across[0, 0] * np.eye(len(S)))
+
     @classmethod
     def from_node(cls, node: Node) -> Region:
         """From `kind: {arguments}` in a file."""
@@ -170,6 +176,11 @@ def faded(depth: float) -> float:
     """Part of the damping at a depth outside of a surface: from 0 at the surface to 1 at 1 mm, smoothly."""
     x = min(max(depth / BAND, 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)
+
+
+def alike(A: np.ndarray, B: np.ndarray) -> bool:
+    """Whether two matrices are the same but for rounding."""
+    return bool(np.abs(A - B).max(initial=0.0) <= 1e-9 * np.abs(A).max(initial=1e-300))
 
 
 def around(n: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sot.attractor.region import GLASS, PATCH, Hold, Region, around, faded, posed
+from sot.attractor.region import GLASS, PATCH, Hold, Region, alike, around, faded, posed
 from sot.checks import vector
 from sot.errors import TaskError
 from sot.lie import as_rotation
@@ -185,6 +185,11 @@ class Box(Region):
         way = np.minimum(np.maximum(x, -half), half) - x
         damped = [faded(abs(part)) for part in way.tolist()]
         return Hold(p + axes.T @ way, (axes.T * damped) @ axes, axes, -half - x, half - x)
+
+    def keeps(self, A: np.ndarray) -> bool:
+        """Each axis by itself: it may have a stiffness of its own."""
+        own = self._axes @ A @ self._axes.T
+        return alike(own, np.diag(np.diag(own)))
 
     def sketch(self) -> list[Drawing]:
         lengths = (float(self.lengths[0]), float(self.lengths[1]), float(self.lengths[2]))

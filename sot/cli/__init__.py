@@ -37,12 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _call(command: str, options: dict[str, Any]) -> int:
     from sot.cli import commands
-    from sot.errors import SotError, SotWarning
+    from sot.errors import SotError, SotWarning, Uncounted
 
     function: Callable[..., int] = getattr(commands, f"{command}_command")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SotWarning)  # summaries tell them
+            warnings.simplefilter("once", Uncounted)
+            warnings.showwarning = lambda message, *_: print(f"sot: warning: {message}", file=sys.stderr)
             code = function(**options)
     except SotError as error:
         print(f"sot: error: {error}", file=sys.stderr)

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sot.checks import vector
+from sot.checks import vector, writable
 from sot.cli import show as tables
 from sot.config import RunConfig, load_run, worlds
 from sot.controller import Controller
@@ -43,21 +43,22 @@ def run_command(
     if duration is not None and not (duration >= config.dt):
         raise ConfigError(f"--duration: {duration:g} s is less than one period, {config.dt:g} s")
     first_clash, robot = FirstClash(), config.simulated()
-    recorders = [] if plot is None else [_recorder(config, robot)]
+    recorders = [] if plot is None else [_recorder(config, robot, plot)]
     with nullcontext() if headless else _viewer(config) as viewer:
         watchers: list[Observer] = [first_clash, *recorders]
         outcome = run(
             robot, config.controller(), config.duration, viewer=viewer, realtime=realtime or None, observers=watchers
         )
     for recorder in recorders:
-        print(f"wrote {recorder.plot(str(plot))}")
+        print(f"wrote {recorder.plot(str(plot))}", file=sys.stderr if as_json else sys.stdout)
     problems = failures(outcome, config)
     if problems and first_clash.text:
         print(first_clash.text, file=sys.stderr)
     return _finish(outcome, problems, as_json)
 
 
-def _recorder(config: RunConfig, robot: Robot) -> Recorder:
+def _recorder(config: RunConfig, robot: Robot, plot: str) -> Recorder:
+    writable(plot, ".png", what="a plot")
     try:
         return config.world.recorder(robot)
     except ConfigError as error:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sot.checks import writable
 from sot.errors import ConfigError, missing
 from sot.finger.bodies import number
-from sot.finger.plot import colour, writable
+from sot.finger.plot import colour
 from sot.finger.record import Record, finger_force
 
 WIDTH, HEIGHT, FLOOR = 640, 140, 100  # pixels

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sot.checks import writable
 from sot.errors import ConfigError, missing
 from sot.finger.record import Record
 
@@ -20,16 +21,6 @@ def colour(record: Record, body: int) -> str:
         return "#444444"
     bodies = [i for i in range(len(record.line.names)) if not record.line.walls[i] and i != record.line.finger]
     return COLOURS[0] if body == record.line.finger else COLOURS[1 + bodies.index(body) % (len(COLOURS) - 1)]
-
-
-def writable(path: str | Path, *endings: str, what: str) -> Path:
-    """A path with one of some endings, in a folder that is there."""
-    path = Path(path)
-    if path.suffix.lower() not in endings:
-        raise ConfigError(f"{path}: {what} ends with {' or '.join(endings)}")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path}: there is no folder {path.parent}")
-    return path
 
 
 def plot(record: Record, path: str | Path) -> Path:

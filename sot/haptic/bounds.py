@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import expm
@@ -26,6 +27,8 @@ from scipy.optimize import brentq
 
 from sot.errors import ConfigError
 from sot.haptic.settings import Device
+
+Gains = np.ndarray | None
 
 ANGLES = np.geomspace(1e-5, np.pi, 4000)  # rad per period
 
@@ -56,7 +59,7 @@ def stable_stiffness(b: float, B: float, period: float, delay: float = 0.0) -> f
     return max(b + B, 0.0) / (0.5 * period + delay)
 
 
-@lru_cache(maxsize=64)  # it takes about 0.2 s, and commands with kd ask for it in every period
+@lru_cache(maxsize=64)  # commands with kd ask for it in every period
 def edge(device: Device, B: float, period: float) -> float:
     """Largest K of a stable wall, from the sampled loop itself, N/m. Worked out once for each B of a device."""
     X, V = _responses(device, period)
@@ -97,7 +100,7 @@ def check(device: Device, K: float, B: float, period: float, what: str) -> None:
         _check_age(device, B, period, what)
     b, T, late = controlled(device, period) if device.passivity else device.damping, period, device.delay
     passive = device.passivity or device.bound == "passive"
-    if K <= most and (not passive or abs(B) <= b):
+    if (K <= most and abs(B) <= b) if passive else (K < most or K == B == 0.0):
         return
     if passive:
         needed = passive_damping(K, B, T, late)
@@ -105,12 +108,22 @@ def check(device: Device, K: float, B: float, period: float, what: str) -> None:
         rule += " with its passivity controller, b + m/4(T + td)" if device.passivity else ""
     else:
         rule = f"K < (b + B)/(T/2 + td), less where the velocity is old, allows {most:.4g} N/m"
+    cure = f"With this B, K may be up to {most:.4g} N/m"
+    if most == 0.0:
+        cure = f"B has to be below {b:.3g} N·s/m" if passive else "With this B the stylus swings whatever K is"
     hint = "" if device.passivity else "; passivity=True switches a passivity controller on instead"
     raise ConfigError(
         f"{what}: K = {K:.4g} N/m with B = {B:.3g} N·s/m is past the {'passive' if passive else 'stable'} bound of the "
-        f"device: {rule} (T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). With this B, K may be up to {most:.4g} "
-        f"N/m{hint}"
+        f"device: {rule} (T = {1e3 * T:.3g} ms, td = {1e3 * late:.3g} ms). {cure}{hint}"
     )
+
+
+def check_gains(device: Device, kp: Gains, kd: Gains, period: float, what: str) -> None:
+    """The same for a stiffness and a damping of each axis, as commands have them."""
+    K, B = (np.zeros(1) if gains is None else np.asarray(gains) for gains in (kp, kd))
+    if not (K.min() >= 0.0):
+        raise ConfigError(f"{what}: kp pushes away from its target: expected numbers >= 0, got {K.tolist()}")
+    check(device, float(K.max()), float(B[np.argmax(np.abs(B))]), period, what)
 
 
 def _check_age(device: Device, B: float, period: float, what: str) -> None:
@@ -124,7 +137,8 @@ def _check_age(device: Device, B: float, period: float, what: str) -> None:
     )
 
 
-Response = Callable[[float], complex]
+Angles = float | np.ndarray
+Response = Callable[[Angles], Any]
 
 
 def _responses(device: Device, period: float) -> tuple[Response, Response]:
@@ -137,11 +151,14 @@ def _responses(device: Device, period: float) -> tuple[Response, Response]:
     old = all_[:2, 2] - new
     samples = device.samples(period)
 
-    def state(angle: float) -> np.ndarray:
+    def state(angle: Angles) -> tuple[Any, Any]:
+        """(z − F)⁻¹ r, with F of a body without a spring: its place does not act on its speed."""
         z = np.exp(1j * angle)
-        return np.linalg.solve(z * np.eye(2) - F, (new + old / z) * z**-whole)
+        r = [(new[i] + old[i] / z) * z**-whole for i in range(2)]
+        v = r[1] / (z - F[1, 1])
+        return (r[0] + F[0, 1] * v) / (z - F[0, 0]), v
 
-    def velocity(angle: float) -> complex:
+    def velocity(angle: Angles) -> Any:
         x, v = state(angle)
         return v if samples == 0 else x * (1.0 - np.exp(-1j * samples * angle)) / (samples * period)
 
@@ -151,10 +168,10 @@ def _responses(device: Device, period: float) -> tuple[Response, Response]:
 def _smallest(P: Response) -> float:
     """Smallest g > 0 for which 1 + g P(z) has a zero on the unit circle."""
 
-    def inverse(angle: float) -> complex:
+    def inverse(angle: Angles) -> Any:
         return -1.0 / P(angle)
 
-    values = np.array([inverse(angle) for angle in ANGLES])
+    values = inverse(ANGLES)
     found = [values[-1].real]  # z = −1 is always real
     for i in np.flatnonzero(values.imag[:-1] * values.imag[1:] < 0.0):
         found.append(inverse(brentq(lambda a: inverse(a).imag, ANGLES[i], ANGLES[i + 1], xtol=1e-14)).real)

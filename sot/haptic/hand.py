@@ -57,9 +57,13 @@ class Hand:
         """
         if isinstance(self.target, Reference):
             raise ConfigError("hand: target: a reference has to begin somewhere; ask the hand that `begun` gives")
-        value = np.asarray(self.target(time) if callable(self.target) else self.target, dtype=float)
+        given = self.target(time) if callable(self.target) else self.target
+        try:
+            value = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            value = np.zeros(0)
         if value.shape != (size,) or not np.isfinite(value).all():
-            raise ConfigError(f"hand: target: expected {size} finite numbers, got {value.tolist()} at {time:g} s")
+            raise ConfigError(f"hand: target: expected {size} finite numbers, got {given!r} at {time:g} s")
         return value
 
     def holds(self, time: float) -> bool:

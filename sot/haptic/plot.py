@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sot.checks import writable
 from sot.errors import ConfigError, missing
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def plot(record: Record, path: str | Path) -> Path:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(missing("matplotlib", "a plot of a haptic device", "'sot[log]'")) from None
+    path = writable(path, ".png", what="a plot")
     if not len(record):
         raise ConfigError(f"{path}: the record of '{record.stylus.robot.name}' has no periods yet")
     panels = [_positions, *([_distances] if record.away else []), _forces, _energies]

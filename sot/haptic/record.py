@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sot.checks import writable
 from sot.controller import Controller
 from sot.errors import ConfigError
 from sot.haptic.device import Works
@@ -49,14 +50,15 @@ class Record:
         if not hasattr(stylus, "works"):
             raise ConfigError(f"record: expected a sot.robots.Haptic, got a {type(stylus).__name__}")
         self.stylus = stylus
-        self._rows = array("d")
+        self._rows, self._time = array("d"), stylus.plant.time
         self._away: dict[str, array[float]] = {}
 
     def __call__(self, state: State, command: Command, controller: Controller) -> None:
-        """Take note of the period that has passed. Ticks of other robots do not count."""
-        if controller.robot.name != self.stylus.robot.name:
-            return
+        """Take note of the period that has passed. In ticks of other robots the stylus has not moved on."""
         plant = self.stylus.plant
+        if plant.time == self._time:
+            return
+        self._time = plant.time
         hand, size = plant.hand, plant.x.size
         held = hand is not None and hand.holds(plant.time)
         target = hand.at(plant.time, size) if hand is not None and held else np.full(size, np.nan)
@@ -141,9 +143,8 @@ class Record:
 
     def save(self, path: str | Path) -> Path:
         """Write all columns to a file that ends with .csv or .npz, in m, m/s, N and J."""
-        path, names = Path(path), [*COLUMNS, *(f"away_{name}" for name in self.away)]
-        if path.suffix not in (".csv", ".npz"):
-            raise ConfigError(f"{path}: expected a file that ends with .csv or .npz")
+        path = writable(path, ".csv", ".npz", what="a record")
+        names = [*COLUMNS, *(f"away_{name}".replace(",", ";") for name in self.away)]
         table = np.column_stack([np.array(self._rows).reshape(-1, len(COLUMNS)), *self.away.values()])
         try:
             if path.suffix == ".csv":

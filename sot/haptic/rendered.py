@@ -7,7 +7,7 @@ from warnings import warn
 
 from sot.controller import Controller
 from sot.entry import Constraint, Entry, Load
-from sot.errors import SotWarning
+from sot.errors import ConfigError, Uncounted
 from sot.haptic import bounds
 from sot.haptic.settings import Device
 from sot.task import Task
@@ -38,9 +38,21 @@ def check_stack(device: Device, controller: Controller, period: float) -> None:
             found["joint impedance"] = float(kp.max()), float(kd.max())
         for name, (K, B) in found.items():
             bounds.check(device, K, B, period, f"'{name}'")
+        if device.bound != "off":
+            _refuse_askew(entries)
         if len(found) > 1:
             K, B = (float(sum(values)) for values in zip(*found.values(), strict=True))
             bounds.check(device, K, B, period, f"{', '.join(map(repr, found))} together")
+
+
+def _refuse_askew(entries: Iterable[Entry]) -> None:
+    """Refuse forces that give out energy on a closed way: an observer of single periods does not see that."""
+    for entry in entries:
+        if not getattr(entry, "conservative", True):
+            raise ConfigError(
+                f"'{entry.name}': gives out energy on a closed way: its stiffness, damping or weights mix what the "
+                "region holds with what it leaves free: give one number, or a matrix with the axes of the region"
+            )
 
 
 def _tell_uncounted(entries: Iterable[Entry]) -> None:
@@ -55,6 +67,6 @@ def _tell_uncounted(entries: Iterable[Entry]) -> None:
         warn(
             f"{', '.join(silent)}: not counted in the bound of the haptic device, though the force may depend on the "
             "state; a method rendered() -> (K in N/m, B in N·s/m) tells how",
-            SotWarning,
+            Uncounted,
             stacklevel=5,
         )

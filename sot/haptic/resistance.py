@@ -75,11 +75,21 @@ class Resistance(Load):
         super().__init__(name=name)
         self._holding, self.arm, self.lead = Holding(arm, task), arm, lead
         self.task = _hand(arm, task)
-        self.gain = positive(gain, f"{self.name}: gain")
+        self._gain = positive(gain, f"{self.name}: gain")
         self.cap = np.inf if cap is None else positive(cap, f"{self.name}: cap")
         self.energy = positive(energy, f"{self.name}: energy", infinite=True)
         self.frame = frame
         self.reset()
+
+    @property
+    def gain(self) -> float:
+        """g. May be set at any time; the device is asked whether it allows that."""
+        return self._gain
+
+    @gain.setter
+    def gain(self, gain: float) -> None:
+        before, self._gain = self._gain, positive(gain, f"{self.name}: gain")
+        self.force_changed(lambda: setattr(self, "_gain", before))
 
     def reset(self) -> None:
         self.force = np.zeros(3)  # on the stylus, in its axes, N
@@ -142,7 +152,7 @@ class Resistance(Load):
     def _in_world(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the task along x, y and z; none for those that its mask drops."""
         vector = np.zeros(3)
-        for label, value in zip(self.task.labels(rows.size), rows, strict=True):
+        for label, value in zip(self.task.labels(rows.size) if rows.size else (), rows, strict=True):
             if label in ("x", "y", "z"):
                 vector["xyz".index(label)] = value
         return vector
