@@ -136,7 +136,10 @@ class Resistance(Load):
         fresh = ticks != self._seen and self.lead.engaged
         place = model.placement(self._frame).translation
         self._stored -= float(self.force @ (place - self._place))
-        self.force = self._felt() if fresh else np.zeros(3)
+        if fresh:
+            self.force = self._felt()
+        else:  # what was put in does not outlast an open clutch
+            self.force, self._stored = np.zeros(3), min(self._stored, 0.0)
         self._time, self._seen, self._place = tick.time, ticks, np.array(place)
 
     def _felt(self) -> np.ndarray:
