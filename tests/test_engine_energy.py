@@ -46,8 +46,8 @@ def energies_at_q(simulation, duration, dt):
     return np.array(found).T
 
 
-# Largest growth of energy, as part of what a robot had above its end: in 10 s at 1 kHz, and in 3 s at 2 kHz, after
-# which only arms still swing. Kinova's wrist whips round at 250 rad/s, a quarter of a radian per step.
+# Largest growth of energy in 10 s, as part of what a robot had above its end, at 1 and at 2 kHz. Kinova's wrist whips
+# round at 250 rad/s, a quarter of a radian per step.
 ARMS = ("panda", "ur5", "xarm7", "tiago", "kinova", "double_pendulum")
 GROWTH = {name: (2.5e-3, 5e-4) for name in (*LEGGED, *ARMS)} | {"kinova": (0.02, 0.007)}
 
@@ -56,9 +56,9 @@ GROWTH = {name: (2.5e-3, 5e-4) for name in (*LEGGED, *ARMS)} | {"kinova": (0.02,
 def test_energy_does_not_grow(name):
     """A robot without any torque is thrown, falls, tumbles and lies down, or swings from its base."""
     robot = load(name)
-    for dt, duration, bound in zip((1e-3, 5e-4), (10.0, 3.0), GROWTH[name], strict=True):
+    for dt, bound in zip((1e-3, 5e-4), GROWTH[name], strict=True):
         simulation = falling(robot)
-        kinetic, found = energies_at_q(simulation, duration, dt)
+        kinetic, found = energies_at_q(simulation, 10.0, dt)
         lost = found[0] - found.min()
         had = kinetic.max() if name == "double_pendulum" else lost  # nothing brakes it
         assert (found - np.minimum.accumulate(found)).max() <= bound * had
